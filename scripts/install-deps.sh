@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# Installs what caucus needs to build, from Debian's packages. Does nothing when all is there.
+# "scripts/install-deps.sh test" adds what only the tests and checks need.
+set -euo pipefail
+
+build=(g++ cmake ninja-build ccache
+       libeigen3-dev libspectra-dev libboost-dev libtbb-dev libhwy-dev libcli11-dev libfmt-dev
+       nlohmann-json3-dev libfast-float-dev libxxhash-dev libzstd-dev zlib1g-dev)
+test=(libgtest-dev libbenchmark-dev librapidcheck-dev python3 python3-jsonschema clang-16 libclang-rt-16-dev)
+
+packages=("${build[@]}")
+[ "${1:-build}" = test ] && packages+=("${test[@]}")
+
+missing=()
+for package in "${packages[@]}"; do
+  dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'install ok installed' || missing+=("$package")
+done
+[ ${#missing[@]} -eq 0 ] && exit 0
+
+as_root=()
+if [ "$(id -u)" -ne 0 ]; then
+  command -v sudo >/dev/null || { echo "install-deps: run as root or install sudo; missing: ${missing[*]}" >&2; exit 1; }
+  as_root=(sudo)
+fi
+echo "Installing: ${missing[*]}" >&2
+export DEBIAN_FRONTEND=noninteractive
+"${as_root[@]}" apt-get update -qq
+"${as_root[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null

@@ -1,0 +1,118 @@
+#include "caucus/base/random.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include <boost/random/exponential_distribution.hpp>
+#include <boost/random/gamma_distribution.hpp>
+#include <boost/random/normal_distribution.hpp>
+
+namespace caucus {
+
+__extension__ typedef unsigned __int128 Uint128;
+
+std::array<std::uint32_t, 4> philox4x32_10(std::array<std::uint32_t, 4> counter, std::array<std::uint32_t, 2> key) {
+  constexpr std::uint64_t multiplier0 = 0xD2511F53, multiplier1 = 0xCD9E8D57;
+  constexpr std::uint32_t weyl0 = 0x9E3779B9, weyl1 = 0xBB67AE85;
+  for (int round = 0; round < 10; ++round) {
+    const std::uint64_t product0 = multiplier0 * counter[0], product1 = multiplier1 * counter[2];
+    counter = {static_cast<std::uint32_t>(product1 >> 32) ^ counter[1] ^ key[0], static_cast<std::uint32_t>(product1),
+               static_cast<std::uint32_t>(product0 >> 32) ^ counter[3] ^ key[1], static_cast<std::uint32_t>(product0)};
+    key[0] += weyl0;
+    key[1] += weyl1;
+  }
+  return counter;
+}
+
+RandomStream::RandomStream(std::uint64_t seed, Purpose purpose, std::uint64_t index)
+    : key_{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)},
+      purpose_(static_cast<std::uint16_t>(purpose)),
+      index_(index) {}
+
+void RandomStream::refill() {
+  // The 128-bit counter: 48 bits of block number, 16 of purpose, 64 of index.
+  const auto words = philox4x32_10({static_cast<std::uint32_t>(block_),
+                                    static_cast<std::uint32_t>((block_ >> 32) & 0xFFFF) | std::uint32_t{purpose_} << 16,
+                                    static_cast<std::uint32_t>(index_), static_cast<std::uint32_t>(index_ >> 32)},
+                                   key_);
+  buffer_ = {words[0] | std::uint64_t{words[1]} << 32, words[2] | std::uint64_t{words[3]} << 32};
+  ++block_;
+  position_ = 0;
+}
+
+void RandomStream::seek(std::uint64_t drawn) {
+  block_ = drawn / 2;
+  position_ = 2;
+  if (drawn % 2 != 0) {
+    refill();
+    position_ = 1;
+  }
+}
+
+std::uint64_t RandomStream::below(std::uint64_t bound) {
+  Uint128 product = static_cast<Uint128>((*this)()) * bound;
+  if (static_cast<std::uint64_t>(product) < bound) {
+    const std::uint64_t threshold = (0 - bound) % bound;
+    while (static_cast<std::uint64_t>(product) < threshold)
+      product = static_cast<Uint128>((*this)()) * bound;
+  }
+  return static_cast<std::uint64_t>(product >> 64);
+}
+
+double RandomStream::normal() { return boost::random::normal_distribution<double>()(*this); }
+
+double RandomStream::exponential() { return boost::random::exponential_distribution<double>()(*this); }
+
+double RandomStream::gamma(double shape) { return boost::random::gamma_distribution<double>(shape)(*this); }
+
+double RandomStream::log_gamma(double shape) {
+  if (shape >= 0.5) return std::log(gamma(shape));
+  // G(a) = G(a + 1) U^(1/a) (Stuart 1962), in logs.
+  return std::log(gamma(shape + 1.0)) + std::log(uniform_open()) / shape;
+}
+
+double RandomStream::beta(double a, double b) {
+  const double log_x = log_gamma(a), log_y = log_gamma(b);
+  return 1.0 / (1.0 + std::exp(log_y - log_x));
+}
+
+void RandomStream::dirichlet(std::span<const double> concentration, std::span<double> out) {
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = log_gamma(concentration[i]);
+  const double largest = *std::max_element(out.begin(), out.end());
+  double sum = 0.0;
+  for (double& value : out) sum += value = std::exp(value - largest);
+  for (double& value : out) value /= sum;
+}
+
+std::size_t RandomStream::categorical(std::span<const double> weights) {
+  double total = 0.0;
+  for (double weight : weights) total += weight;
+  double left = uniform() * total;
+  std::size_t last_positive = 0;
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    if (!(weights[i] > 0.0)) continue;
+    last_positive = i;
+    left -= weights[i];
+    if (left < 0.0) return i;
+  }
+  return last_positive;  // rounding only
+}
+
+std::size_t RandomStream::categorical_log(std::span<const double> log_weights) {
+  const double largest = *std::max_element(log_weights.begin(), log_weights.end());
+  double total = 0.0;
+  for (double value : log_weights) total += std::exp(value - largest);
+  double left = uniform() * total;
+  std::size_t last_positive = 0;
+  for (std::size_t i = 0; i < log_weights.size(); ++i) {
+    const double weight = std::exp(log_weights[i] - largest);
+    if (!(weight > 0.0)) continue;
+    last_positive = i;
+    left -= weight;
+    if (left < 0.0) return i;
+  }
+  return last_positive;
+}
+
+}  // namespace caucus

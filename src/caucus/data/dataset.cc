@@ -1,0 +1,92 @@
+#include "caucus/data/dataset.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include <fmt/format.h>
+
+#include "caucus/base/error.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+namespace caucus {
+
+DataTraits traits(const Dataset& data) {
+  DataTraits result;
+  const RankingSet& rankings = data.rankings;
+  if (rankings.empty()) return result;
+  result.min_length = rankings.length(0);
+  result.has_ties = rankings.has_ties();
+  bool pairs = true;
+  for (std::size_t i = 0; i < rankings.size(); ++i) {
+    const std::size_t length = rankings.length(i);
+    result.min_length = std::min(result.min_length, length);
+    result.max_length = std::max(result.max_length, length);
+    pairs = pairs && length == 2;
+  }
+  result.complete = result.min_length == data.num_items();
+  result.top_t = !result.complete && data.unranked == Unranked::last;
+  result.subset = !result.complete && data.unranked == Unranked::absent;
+  result.kind = result.complete ? DataKind::complete : pairs ? DataKind::pairwise : DataKind::partial;
+  return result;
+}
+
+std::string digest(const Dataset& data) {
+  XXH3_state_t* state = XXH3_createState();
+  XXH3_128bits_reset(state);
+  const auto feed = [&](const auto& values) {
+    const std::uint64_t count = values.size();
+    XXH3_128bits_update(state, &count, sizeof count);
+    XXH3_128bits_update(state, values.data(), values.size() * sizeof(values[0]));
+  };
+  for (const std::string& item : data.items) feed(item);
+  feed(data.rankings.offsets());
+  feed(data.rankings.items());
+  feed(data.rankings.group_ends());
+  feed(data.rankings.weights());
+  const auto unranked = static_cast<std::uint8_t>(data.unranked);
+  XXH3_128bits_update(state, &unranked, 1);
+  const XXH128_hash_t hash = XXH3_128bits_digest(state);
+  XXH3_freeState(state);
+  return fmt::format("xxh128:{:016x}{:016x}", hash.high64, hash.low64);
+}
+
+Dataset match_items(Dataset data, std::span<const std::string> model_items) {
+  if (std::ranges::equal(data.items, model_items)) return data;
+  std::unordered_map<std::string_view, ItemId> position;
+  for (std::size_t i = 0; i < model_items.size(); ++i) position.emplace(model_items[i], static_cast<ItemId>(i));
+
+  std::vector<ItemId> renumbered(data.items.size());
+  std::vector<std::string> unknown;
+  for (std::size_t i = 0; i < data.items.size(); ++i) {
+    const auto found = position.find(data.items[i]);
+    if (found == position.end())
+      unknown.push_back("'" + data.items[i] + "'");
+    else
+      renumbered[i] = found->second;
+  }
+  if (!unknown.empty()) {
+    const std::size_t shown = std::min<std::size_t>(unknown.size(), 5);
+    std::string names = fmt::format("{}", fmt::join(unknown.begin(), unknown.begin() + static_cast<std::ptrdiff_t>(shown), ", "));
+    if (unknown.size() > shown) names += fmt::format(" and {} more", unknown.size() - shown);
+    throw DataError(fmt::format("{}: the model does not know {} {}", data.source, unknown.size() == 1 ? "item" : "items", names));
+  }
+
+  RankingSetBuilder builder;
+  std::vector<ItemId> items;
+  const RankingSet& rankings = data.rankings;
+  for (std::size_t row = 0; row < rankings.num_rows(); ++row) {
+    const std::size_t i = rankings.row_ranking(row);
+    items.clear();
+    for (ItemId item : rankings[i].items()) items.push_back(renumbered[item]);
+    const auto ends = rankings.has_ties() ? rankings.group_ends().subspan(rankings.offsets()[i], rankings.length(i))
+                                          : std::span<const std::uint8_t>{};
+    builder.add(items, rankings.row_weight(row), ends);
+  }
+  data.rankings = builder.build();
+  data.items.assign(model_items.begin(), model_items.end());
+  return data;
+}
+
+}  // namespace caucus

@@ -1,0 +1,57 @@
+// A data set: rankings, the names of their items, what unlisted items mean, and voter covariates.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "caucus/data/ranking.h"
+
+namespace caucus {
+
+// One covariate, one value per row. Either numbers (missing = NaN) or texts (missing = empty).
+struct Column {
+  std::string name;
+  std::vector<double> numbers;
+  std::vector<std::string> texts;
+  bool is_numeric() const { return texts.empty(); }
+};
+
+struct Dataset {
+  std::vector<std::string> items;  // UTF-8, distinct
+  RankingSet rankings;
+  Unranked unranked = Unranked::last;
+  std::vector<Column> covariates;  // one value per row of rankings
+  std::vector<std::string> warnings;
+  std::string source;              // the file's name, for messages
+
+  std::size_t num_items() const { return items.size(); }
+};
+
+// How the rankings of a data set look, and so which families can take it.
+enum class DataKind { complete, partial, pairwise };
+template <>
+inline constexpr std::array<std::string_view, 3> enum_names<DataKind>{"complete", "partial", "pairwise"};
+
+struct DataTraits {
+  DataKind kind = DataKind::complete;
+  std::size_t min_length = 0;
+  std::size_t max_length = 0;
+  bool has_ties = false;       // a tie-group of more than one listed item occurs
+  bool complete = true;        // every ranking lists all items
+  bool top_t = false;          // some list fewer, and the rest are last
+  bool subset = false;         // some list fewer, and the rest are absent
+};
+DataTraits traits(const Dataset& data);
+
+// A digest of everything that bears on a fit: items, rankings with weights, meaning of unlisted items.
+// "xxh128:<32 hex digits>".
+std::string digest(const Dataset& data);
+
+// The rankings of `data` with items renumbered to `model_items`, matched by name. Throws DataError that
+// names the first unknown items. Items of the model that the data lack are fine.
+Dataset match_items(Dataset data, std::span<const std::string> model_items);
+
+}  // namespace caucus

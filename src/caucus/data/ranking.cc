@@ -1,0 +1,164 @@
+#include "caucus/data/ranking.h"
+
+#include <algorithm>
+#include <limits>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+namespace caucus {
+
+bool RankingView::has_ties() const {
+  if (group_ends_ == nullptr) return false;
+  return std::any_of(group_ends_, group_ends_ + items_.size(), [](std::uint8_t flag) { return flag == 0; });
+}
+
+bool operator==(RankingView a, RankingView b) {
+  if (!std::ranges::equal(a.items_, b.items_)) return false;
+  for (std::size_t i = 0; i < a.size(); ++i)
+    if (a.ends_group(i) != b.ends_group(i)) return false;
+  return true;
+}
+
+RankingSet RankingSet::with_weights(std::vector<double> weights) const {
+  RankingSet copy = *this;
+  copy.weights_ = std::move(weights);
+  copy.row_rankings_.clear();
+  copy.row_weights_.clear();
+  copy.total_weight_ = 0.0;
+  for (double weight : copy.weights_) copy.total_weight_ += weight;
+  return copy;
+}
+
+RankingSet RankingSet::select_rows(std::span<const std::size_t> rows) const {
+  RankingSetBuilder builder;
+  for (std::size_t row : rows) {
+    const std::size_t i = row_ranking(row);
+    const auto ends = group_ends_.empty() ? std::span<const std::uint8_t>{} : std::span(group_ends_).subspan(offsets_[i], length(i));
+    builder.add((*this)[i].items(), row_weight(row), ends);
+  }
+  return builder.build();
+}
+
+std::size_t RankingSet::memory_bytes() const {
+  return offsets_.capacity() * sizeof(std::uint64_t) + items_.capacity() * sizeof(ItemId) + group_ends_.capacity() +
+         (weights_.capacity() + row_weights_.capacity()) * sizeof(double) + row_rankings_.capacity() * sizeof(std::uint32_t);
+}
+
+RankingSetBuilder::RankingSetBuilder() = default;
+RankingSetBuilder::~RankingSetBuilder() = default;
+RankingSetBuilder::RankingSetBuilder(RankingSetBuilder&&) noexcept = default;
+RankingSetBuilder& RankingSetBuilder::operator=(RankingSetBuilder&&) noexcept = default;
+
+std::size_t RankingSetBuilder::num_rows() const { return set_.num_rows(); }
+std::size_t RankingSetBuilder::num_distinct() const { return set_.size(); }
+
+bool RankingSetBuilder::same_as_stored(std::size_t index, std::span<const ItemId> items,
+                                       std::span<const std::uint8_t> group_ends) const {
+  const std::uint64_t begin = set_.offsets_[index];
+  if (set_.offsets_[index + 1] - begin != items.size()) return false;
+  if (!std::equal(items.begin(), items.end(), set_.items_.begin() + static_cast<std::ptrdiff_t>(begin))) return false;
+  if (set_.group_ends_.empty() && group_ends.empty()) return true;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    const bool stored = set_.group_ends_.empty() || set_.group_ends_[begin + i] != 0;
+    if (stored != (group_ends.empty() || group_ends[i] != 0)) return false;
+  }
+  return true;
+}
+
+void RankingSetBuilder::grow_table() {
+  table_.assign(std::max<std::size_t>(1024, table_.size() * 2), 0);
+  const std::size_t mask = table_.size() - 1;
+  for (std::size_t index = 0; index < hashes_.size(); ++index) {
+    std::size_t slot = hashes_[index] & mask;
+    while (table_[slot] != 0) slot = (slot + 1) & mask;
+    table_[slot] = static_cast<std::uint32_t>(index + 1);
+  }
+}
+
+std::size_t RankingSetBuilder::add(std::span<const ItemId> items, double weight, std::span<const std::uint8_t> group_ends) {
+  // A canonical form, so that equal rankings are equal arrays: ties sorted inside their group, and no
+  // flags at all where there is no tie.
+  if (!group_ends.empty() && std::ranges::find(group_ends, std::uint8_t{0}) != group_ends.end()) {
+    scratch_items_.assign(items.begin(), items.end());
+    for (std::size_t begin = 0, i = 0; i < items.size(); ++i) {
+      if (group_ends[i] == 0) continue;
+      std::sort(scratch_items_.begin() + static_cast<std::ptrdiff_t>(begin), scratch_items_.begin() + static_cast<std::ptrdiff_t>(i + 1));
+      begin = i + 1;
+    }
+    items = scratch_items_;
+  } else {
+    group_ends = {};
+  }
+
+  std::uint64_t hash = XXH3_64bits(items.data(), items.size_bytes());
+  if (!group_ends.empty()) hash ^= XXH3_64bits_withSeed(group_ends.data(), group_ends.size_bytes(), 1);
+  const auto short_hash = static_cast<std::uint32_t>(hash >> 32 ^ hash);
+
+  if (table_.empty() || set_.size() * 2 >= table_.size()) grow_table();
+  const std::size_t mask = table_.size() - 1;
+  std::size_t slot = short_hash & mask;
+  while (table_[slot] != 0 && !(hashes_[table_[slot] - 1] == short_hash && same_as_stored(table_[slot] - 1, items, group_ends)))
+    slot = (slot + 1) & mask;
+
+  const bool fresh = table_[slot] == 0;
+  const std::size_t index = fresh ? set_.size() : table_[slot] - 1;
+  if (!fresh && !merged_) {
+    // The first merge: from here on rows and distinct rankings differ, so rows are recorded.
+    merged_ = true;
+    set_.row_rankings_.resize(set_.size());
+    for (std::size_t i = 0; i < set_.size(); ++i) set_.row_rankings_[i] = static_cast<std::uint32_t>(i);
+    set_.row_weights_ = set_.weights_;
+  }
+  if (merged_) {
+    set_.row_rankings_.push_back(static_cast<std::uint32_t>(index));
+    set_.row_weights_.push_back(weight);
+  }
+  set_.total_weight_ += weight;
+  if (!fresh) {
+    set_.weights_[index] += weight;
+    return index;
+  }
+
+  if (set_.size() >= std::numeric_limits<std::uint32_t>::max() - 1) throw DataError("more than 4 billion distinct rankings");
+  table_[slot] = static_cast<std::uint32_t>(index + 1);
+  hashes_.push_back(short_hash);
+  if (!group_ends.empty() && set_.group_ends_.empty()) set_.group_ends_.assign(set_.items_.size(), 1);
+  set_.items_.insert(set_.items_.end(), items.begin(), items.end());
+  if (!set_.group_ends_.empty()) {
+    if (group_ends.empty())
+      set_.group_ends_.resize(set_.items_.size(), 1);
+    else
+      set_.group_ends_.insert(set_.group_ends_.end(), group_ends.begin(), group_ends.end());
+  }
+  set_.offsets_.push_back(set_.items_.size());
+  set_.weights_.push_back(weight);
+  return index;
+}
+
+std::size_t RankingSetBuilder::add_groups(std::span<const std::vector<ItemId>> groups, double weight) {
+  std::vector<ItemId> items;
+  std::vector<std::uint8_t> ends;
+  for (const auto& group : groups) {
+    if (group.empty()) continue;
+    items.insert(items.end(), group.begin(), group.end());
+    ends.resize(items.size(), 0);
+    ends.back() = 1;
+  }
+  return add(items, weight, ends);
+}
+
+RankingSet RankingSetBuilder::build() {
+  RankingSet result = std::move(set_);
+  *this = RankingSetBuilder();
+  // Vectors that grew by doubling hold up to twice what they need: give the rest back.
+  result.offsets_.shrink_to_fit();
+  result.items_.shrink_to_fit();
+  result.group_ends_.shrink_to_fit();
+  result.weights_.shrink_to_fit();
+  result.row_rankings_.shrink_to_fit();
+  result.row_weights_.shrink_to_fit();
+  return result;
+}
+
+}  // namespace caucus

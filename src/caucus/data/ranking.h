@@ -1,0 +1,135 @@
+// Rankings in memory: orderings best first, in compressed rows, with a weight each.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "caucus/base/options.h"
+
+namespace caucus {
+
+using ItemId = std::uint32_t;  // 0-based position in Dataset::items
+
+// What it means that a ranking does not list an item. The two give different likelihoods.
+enum class Unranked : std::uint8_t {
+  last,    // a ballot: unlisted items are below all listed ones, in unknown order
+  absent,  // a race: unlisted items did not take part
+};
+template <>
+inline constexpr std::array<std::string_view, 2> enum_names<Unranked>{"last", "absent"};
+
+// One ranking, not owned. Items of a tie-group are adjacent and in ascending order.
+class RankingView {
+ public:
+  RankingView(std::span<const ItemId> items, const std::uint8_t* group_ends = nullptr)
+      : items_(items), group_ends_(group_ends) {}
+
+  std::size_t size() const { return items_.size(); }
+  ItemId operator[](std::size_t position) const { return items_[position]; }
+  std::span<const ItemId> items() const { return items_; }
+
+  // Does a tie-group end at this position? Always, where the set has no ties.
+  bool ends_group(std::size_t position) const { return group_ends_ == nullptr || group_ends_[position] != 0; }
+  bool has_ties() const;
+
+  // Calls visit(std::span<const ItemId> group) for each tie-group, best first.
+  template <class Visit>
+  void for_each_group(Visit&& visit) const {
+    for (std::size_t begin = 0, i = 0; i < items_.size(); ++i) {
+      if (!ends_group(i)) continue;
+      visit(items_.subspan(begin, i + 1 - begin));
+      begin = i + 1;
+    }
+  }
+
+  friend bool operator==(RankingView a, RankingView b);
+
+ private:
+  std::span<const ItemId> items_;
+  const std::uint8_t* group_ends_;  // one flag per item; nullptr: no ties
+};
+
+// Distinct rankings with weights, plus the rows they came from.
+//
+// A *row* is a ranking as listed in the file; equal rows are merged into one distinct ranking whose
+// weight is their sum. Fits loop over distinct rankings; score and assign report rows.
+class RankingSet {
+ public:
+  RankingSet() : offsets_{0} {}
+
+  std::size_t size() const { return weights_.size(); }
+  bool empty() const { return weights_.empty(); }
+  RankingView operator[](std::size_t i) const {
+    const std::uint64_t begin = offsets_[i];
+    return {std::span(items_).subspan(begin, offsets_[i + 1] - begin), group_ends_.empty() ? nullptr : group_ends_.data() + begin};
+  }
+  double weight(std::size_t i) const { return weights_[i]; }
+  std::size_t length(std::size_t i) const { return offsets_[i + 1] - offsets_[i]; }
+  double total_weight() const { return total_weight_; }
+
+  // The raw arrays, for batch kernels: ranking i is items()[offsets()[i] .. offsets()[i+1]).
+  std::span<const ItemId> items() const { return items_; }
+  std::span<const std::uint64_t> offsets() const { return offsets_; }
+  std::span<const double> weights() const { return weights_; }
+  std::span<const std::uint8_t> group_ends() const { return group_ends_; }  // empty: no ties in the set
+  bool has_ties() const { return !group_ends_.empty(); }
+
+  std::size_t num_rows() const { return row_weights_.empty() ? weights_.size() : row_weights_.size(); }
+  std::size_t row_ranking(std::size_t row) const { return row_rankings_.empty() ? row : row_rankings_[row]; }
+  double row_weight(std::size_t row) const { return row_weights_.empty() ? weights_[row] : row_weights_[row]; }
+
+  // The same rankings under other weights (E-step responsibilities, bootstrap counts, folds). Rankings
+  // of weight 0 stay. Rows are dropped.
+  RankingSet with_weights(std::vector<double> weights) const;
+  // The rows with the given numbers as a set of their own (splits); rankings are merged again.
+  RankingSet select_rows(std::span<const std::size_t> rows) const;
+
+  std::size_t memory_bytes() const;
+
+ private:
+  friend class RankingSetBuilder;
+
+  std::vector<std::uint64_t> offsets_;
+  std::vector<ItemId> items_;
+  std::vector<std::uint8_t> group_ends_;
+  std::vector<double> weights_;
+  std::vector<std::uint32_t> row_rankings_;  // empty: row i is ranking i
+  std::vector<double> row_weights_;
+  double total_weight_ = 0.0;
+};
+
+// Builds a RankingSet row by row, merging equal rankings by hash. Amortised O(length) per row.
+class RankingSetBuilder {
+ public:
+  RankingSetBuilder();
+  ~RankingSetBuilder();
+  RankingSetBuilder(RankingSetBuilder&&) noexcept;
+  RankingSetBuilder& operator=(RankingSetBuilder&&) noexcept;
+
+  // Items best first, each at most once (the caller checks), weight > 0. group_ends: one flag per item,
+  // 1 where a tie-group ends (the last must be 1); empty means no ties. Order inside a group is free.
+  // Returns the index of the distinct ranking.
+  std::size_t add(std::span<const ItemId> items, double weight = 1.0, std::span<const std::uint8_t> group_ends = {});
+  // The same from tie-groups.
+  std::size_t add_groups(std::span<const std::vector<ItemId>> groups, double weight = 1.0);
+
+  std::size_t num_rows() const;
+  std::size_t num_distinct() const;
+  RankingSet build();  // leaves the builder empty
+
+ private:
+  bool same_as_stored(std::size_t index, std::span<const ItemId> items, std::span<const std::uint8_t> group_ends) const;
+  void grow_table();
+
+  RankingSet set_;
+  std::vector<std::uint32_t> table_;   // open addressing: distinct index + 1, 0 = free
+  std::vector<std::uint32_t> hashes_;  // of each distinct ranking, so the table grows without rehashing items
+  std::vector<ItemId> scratch_items_;
+  std::vector<std::uint8_t> scratch_ends_;
+  bool merged_ = false;
+};
+
+}  // namespace caucus
