@@ -1,15 +1,51 @@
-# The two commands of the README, and shortcuts.
-.PHONY: demo test build bench fuzz docs clean
+# 'make demo' and 'make test' install what is missing, build and run. The rest are shortcuts.
+.PHONY: demo test build bench fuzz asan tsan coverage docs format clean
 JOBS ?= $(shell nproc)
+CAUCUS = build/release/caucus
 
 build:
 	@scripts/install-deps.sh
 	@cmake --preset release -DCAUCUS_TESTS=OFF >/dev/null
-	@cmake --build --preset release -j $(JOBS)
+	@cmake --build --preset release -j $(JOBS) --target caucus_cli
+
+demo: build
+	@scripts/demo.sh $(CAUCUS)
 
 test:
 	@scripts/install-deps.sh test
-	@scripts/test.sh
+	@JOBS=$(JOBS) scripts/test.sh
+
+# Ratios within one run; answers are checked first.
+bench:
+	@scripts/install-deps.sh test
+	@scripts/bench.sh
+
+# Ten minutes per parser unless FUZZ_SECONDS says otherwise.
+FUZZ_SECONDS ?= 600
+fuzz:
+	@scripts/install-deps.sh test
+	@scripts/fuzz.sh $(FUZZ_SECONDS)
+
+asan tsan:
+	@scripts/install-deps.sh test
+	@cmake --preset $@ >/dev/null
+	@cmake --build --preset $@ -j $(JOBS)
+	@ctest --preset $@ -j $(JOBS)
+
+coverage:
+	@scripts/install-deps.sh test
+	@cmake --preset $@ >/dev/null
+	@cmake --build --preset $@ -j $(JOBS)
+	@cd build/coverage && ctest -j $(JOBS) --output-on-failure
+	@cd build/coverage && find . -name '*.gcda' -path '*caucus_*' | xargs gcov -r -s $(CURDIR)/src -n 2>/dev/null \
+	  | grep -A1 "^File 'caucus" | grep -v '^--' || true
+
+# The generated documentation. A test fails when it is stale.
+docs: build
+	@$(CAUCUS) families --markdown > docs/options.md
+
+format:
+	@git ls-files '*.h' '*.cc' | xargs clang-format-16 -i
 
 clean:
 	rm -rf build

@@ -27,3 +27,8 @@ foreach(folder IN LISTS folders)
 endforeach()
 
 add_test(NAME layers COMMAND ${PROJECT_SOURCE_DIR}/scripts/check-layers.sh)
+find_package(Python3 COMPONENTS Interpreter REQUIRED)
+add_test(NAME command_line COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/cli/test_cli.py $<TARGET_FILE:caucus_cli> ${PROJECT_SOURCE_DIR})
+if(NOT CAUCUS_SANITIZE)
+  add_test(NAME installed_package COMMAND ${PROJECT_SOURCE_DIR}/tests/install/run.sh ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
+endif()

@@ -1,1 +1,75 @@
-int main() { return 0; }
+// caucus: finds the groups in ranked data. The command line.
+#include <cstdio>
+#include <exception>
+#include <new>
+
+#include <fmt/format.h>
+
+#include "caucus/base/error.h"
+#include "commands.h"
+
+namespace {
+
+using namespace caucus;
+using namespace caucus::cli;
+
+int run(int argc, char** argv, Context& context) {
+  CLI::App app{"caucus finds the groups in ranked data: which groups there are, what each prefers, how sure we may be.", "caucus"};
+  app.set_version_flag("--version", std::string("caucus ") + CAUCUS_VERSION);
+  app.require_subcommand(1);
+  app.footer(examples({"caucus info votes.soi                         what is in the file",
+                       "caucus fit votes.soi -k 3 --out model.json    three groups of voters",
+                       "caucus assign model.json votes.soi --out m.csv   who belongs to which group",
+                       "caucus COMMAND --help                         more on a command"}));
+  add_fit(app, context);
+  add_score(app, context);
+  add_assign(app, context);
+  add_sample(app, context);
+  add_info(app, context);
+  add_convert(app, context);
+  add_families(app, context);
+  add_completion(app, context);
+  for (CLI::App* command : app.get_subcommands({})) {
+    command->add_flag("-q,--quiet", context.quiet, "no progress and no notes on stderr")->group("Output");
+    command->add_flag("--no-color", context.no_color, "no colours, even on a terminal")->group("Output");
+  }
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& parse_error) {
+    if (parse_error.get_exit_code() == 0) return app.exit(parse_error);  // --help, --version
+    std::string where;
+    for (const CLI::App* command : app.get_subcommands()) where = " " + command->get_name();
+    error(context, fmt::format("{}\nsee 'caucus{} --help'", parse_error.what(), where));
+    return Exit::usage;
+  }
+  return context.exit_code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Context context;
+  for (int i = 0; i < argc; ++i) context.command_line += (i > 0 ? " " : "") + std::string(i > 0 ? argv[i] : "caucus");
+  try {
+    return run(argc, argv, context);
+  } catch (const UsageError& failure) {
+    error(context, failure.what());
+    return Exit::usage;
+  } catch (const DataError& failure) {
+    error(context, failure.what());
+    return Exit::data;
+  } catch (const NoInputError& failure) {
+    error(context, failure.what());
+    return Exit::no_input;
+  } catch (const IoError& failure) {
+    error(context, failure.what());
+    return Exit::io;
+  } catch (const std::bad_alloc&) {
+    error(context, "out of memory");
+    return Exit::internal;
+  } catch (const std::exception& failure) {
+    error(context, fmt::format("internal error: {} (please report this with the command and the data)", failure.what()));
+    return Exit::internal;
+  }
+}

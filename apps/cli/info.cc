@@ -1,0 +1,142 @@
+#include <fmt/format.h>
+
+#include "caucus/data/connectivity.h"
+#include "commands.h"
+
+namespace caucus::cli {
+
+namespace {
+
+void run_info(const DataFlags& flags, Context& context) {
+  const Dataset data = read_data(context, flags);
+  const DataTraits found = traits(data);
+  const Connectivity graph = connectivity(data);
+  const RankingSet& rankings = data.rankings;
+
+  if (context.json) {
+    nlohmann::ordered_json json;
+    json["num_items"] = data.num_items();
+    json["num_rankings"] = rankings.total_weight();
+    json["num_rows"] = rankings.num_rows();
+    json["num_unique"] = rankings.size();
+    json["kind"] = name_of(found.kind);
+    json["min_length"] = found.min_length;
+    json["max_length"] = found.max_length;
+    json["has_ties"] = found.has_ties;
+    json["unranked"] = name_of(data.unranked);
+    json["strongly_connected"] = graph.strongly_connected;
+    json["items"] = data.items;
+    json["covariates"] = nlohmann::ordered_json::array();
+    for (const Column& column : data.covariates) json["covariates"].push_back(column.name);
+    json["digest"] = digest(data);
+    json["warnings"] = data.warnings;
+    print_json(json);
+    return;
+  }
+
+  std::vector<double> firsts(data.num_items(), 0.0), listed(data.num_items(), 0.0);
+  for (std::size_t i = 0; i < rankings.size(); ++i) {
+    const RankingView ranking = rankings[i];
+    bool first_group = true;
+    ranking.for_each_group([&](std::span<const ItemId> group) {
+      for (ItemId item : group) {
+        listed[item] += rankings.weight(i);
+        if (first_group) firsts[item] += rankings.weight(i) / static_cast<double>(group.size());
+      }
+      first_group = false;
+    });
+  }
+
+  const Style style(context.color_stdout());
+  std::string text = fmt::format("{}{}{}\n", style.bold, printable(data.source), style.reset);
+  text += fmt::format("  {} rankings ({} distinct) of {} items, {}\n", rankings.total_weight(), rankings.size(), data.num_items(),
+                      found.kind == DataKind::complete ? "all complete"
+                      : found.kind == DataKind::pairwise
+                          ? "all pairs"
+                          : fmt::format("{} to {} listed", found.min_length, found.max_length));
+  if (!found.complete)
+    text += fmt::format("  unlisted items are read as {}\n",
+                        data.unranked == Unranked::last ? "last: below the listed ones (--unranked absent if they took no part)"
+                                                        : "absent: they took no part (--unranked last if they are below)");
+  text += fmt::format("  ties: {}\n", found.has_ties ? "yes" : "no");
+  if (!data.covariates.empty()) {
+    text += "  covariates:";
+    for (const Column& column : data.covariates) text += " " + printable(column.name);
+    text += "\n";
+  }
+  if (!rankings.empty()) {  // the first ranking back, so that a wrong reading is seen at once
+    text += "  the first ranking reads:";
+    std::size_t shown = 0;
+    rankings[0].for_each_group([&](std::span<const ItemId> group) {
+      if (shown > 8) return;
+      text += shown > 0 ? " > " : " ";
+      if (shown == 8) {
+        text += "...";
+      } else {
+        for (std::size_t i = 0; i < group.size(); ++i) text += (i > 0 ? " = " : "") + printable(data.items[group[i]]);
+      }
+      ++shown;
+    });
+    text += "\n";
+  }
+  text += graph.strongly_connected ? "  every item can be compared with every other (strongly connected)\n"
+                                   : fmt::format("  {}not strongly connected:{} some utilities have no finite estimate; a fit regularizes and says which\n",
+                                                 style.warn, style.reset);
+
+  std::vector<std::size_t> order(data.num_items());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return firsts[a] > firsts[b]; });
+  constexpr std::size_t most = 20;
+  std::size_t width = 4;
+  for (std::size_t i = 0; i < std::min(most, order.size()); ++i)
+    width = std::max(width, std::min<std::size_t>(40, display_width(printable(data.items[order[i]]))));
+  text += fmt::format("\n  {}  {:>10}  {:>10}\n", fit_width("item", width), "first", "listed");
+  for (std::size_t i = 0; i < std::min(most, order.size()); ++i)
+    text += fmt::format("  {}  {:>9.1f}%  {:>9.1f}%\n", fit_width(printable(data.items[order[i]]), width),
+                        100.0 * firsts[order[i]] / rankings.total_weight(), 100.0 * listed[order[i]] / rankings.total_weight());
+  if (order.size() > most) text += fmt::format("  ... and {} more items\n", order.size() - most);
+  print(text);
+}
+
+}  // namespace
+
+void add_info(CLI::App& app, Context& context) {
+  auto flags = std::make_shared<DataFlags>();
+  CLI::App* command = app.add_subcommand("info", "What is in a ranking file");
+  command->add_option("data", flags->path, "ranking file, or - for standard input")->required()->type_name("DATA");
+  add_data_flags(*command, *flags);
+  command->add_flag("--json", context.json, "print the result as one JSON object");
+  command->footer(examples({"caucus info votes.soi", "caucus info ballots.csv --format csv-wide --drop \"Write-in\""}));
+  command->callback([flags, &context] { run_info(*flags, context); });
+}
+
+void add_convert(CLI::App& app, Context& context) {
+  struct Flags {
+    DataFlags data;
+    std::string out, to = "auto";
+  };
+  auto flags = std::make_shared<Flags>();
+  CLI::App* command = app.add_subcommand("convert", "Write a ranking file in another format, and say what was lost");
+  command->add_option("in", flags->data.path, "file to read, or - for standard input")->required()->type_name("IN");
+  command->add_option("out", flags->out, "file to write, or - for standard output")->required()->type_name("OUT");
+  add_data_flags(*command, flags->data, "--from");
+  command->add_option("--to", flags->to, "format to write; auto: by the extension")
+      ->check(CLI::IsMember(std::vector<std::string>(enum_names<Format>.begin(), enum_names<Format>.end())))
+      ->group("Data");
+  command->add_flag("--json", context.json, "print what was written and lost as one JSON object");
+  command->footer(examples({"caucus convert votes.soi votes.jsonl", "caucus convert ballots.csv ballots.soi --from csv-wide"}));
+  command->callback([flags, &context] {
+    if (context.json && flags->out == "-") throw UsageError("--json and writing to standard output exclude each other; name a file");
+    const Dataset data = read_data(context, flags->data);
+    WriteOptions options;
+    options.format = *enum_from_name<Format>(flags->to);
+    const std::vector<std::string> lost = write_dataset(data, flags->out, options);
+    for (const std::string& what : lost) warning(context, "lost: " + what);
+    if (context.json)
+      print_json({{"out", flags->out}, {"num_rankings", data.rankings.total_weight()}, {"lost", lost}});
+    else if (flags->out != "-")
+      note(context, fmt::format("{} rankings written to {}{}", data.rankings.total_weight(), flags->out, lost.empty() ? ", nothing lost" : ""));
+  });
+}
+
+}  // namespace caucus::cli

@@ -1,0 +1,12 @@
+#!/usr/bin/env bash
+# Fits the bundled example and shows what caucus prints. Usage: demo.sh PATH-TO-CAUCUS
+set -euo pipefail
+caucus=$(realpath "$1")
+cd "$(dirname "$0")/.."
+out=build/demo
+mkdir -p "$out"
+say() { printf '\n$ caucus %s\n' "$*"; "$caucus" "$@"; }
+
+say info examples/town.soi
+say fit examples/town.soi -k 3 --out "$out/town.json"
+say assign "$out/town.json" examples/town.soi --out "$out/members.csv"

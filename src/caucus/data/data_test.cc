@@ -1,0 +1,139 @@
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <numeric>
+
+#include "caucus/base/error.h"
+#include "caucus/base/random.h"
+#include "caucus/data/dataset.h"
+
+namespace caucus {
+namespace {
+
+TEST(RankingSet, MergesEqualRankingsAndKeepsRows) {
+  RankingSetBuilder builder;
+  builder.add(std::vector<ItemId>{0, 1, 2}, 2.0);
+  builder.add(std::vector<ItemId>{2, 1}, 1.0);
+  builder.add(std::vector<ItemId>{0, 1, 2}, 3.0);
+  const RankingSet set = builder.build();
+  ASSERT_EQ(set.size(), 2u);
+  EXPECT_EQ(set.weight(0), 5.0);
+  EXPECT_EQ(set.total_weight(), 6.0);
+  ASSERT_EQ(set.num_rows(), 3u);
+  EXPECT_EQ(set.row_ranking(2), 0u);
+  EXPECT_EQ(set.row_weight(0), 2.0);
+  EXPECT_EQ(set.row_weight(2), 3.0);
+  EXPECT_FALSE(set.has_ties());
+}
+
+TEST(RankingSet, TiesAreCanonical) {
+  RankingSetBuilder builder;
+  builder.add(std::vector<ItemId>{4, 2, 1}, 1.0, std::vector<std::uint8_t>{0, 1, 1});
+  builder.add(std::vector<ItemId>{2, 4, 1}, 1.0, std::vector<std::uint8_t>{0, 1, 1});  // the same
+  builder.add(std::vector<ItemId>{2, 4, 1}, 1.0);                                      // no tie: another
+  builder.add(std::vector<ItemId>{2, 4, 1}, 1.0, std::vector<std::uint8_t>{1, 1, 1});  // no tie, said with flags
+  const RankingSet set = builder.build();
+  ASSERT_EQ(set.size(), 2u);
+  EXPECT_EQ(set.weight(0), 2.0);
+  EXPECT_EQ(set.weight(1), 2.0);
+  EXPECT_TRUE(set[0].has_ties());
+  EXPECT_FALSE(set[1].has_ties());
+  std::vector<std::vector<ItemId>> groups;
+  set[0].for_each_group([&](std::span<const ItemId> group) { groups.emplace_back(group.begin(), group.end()); });
+  EXPECT_EQ(groups, (std::vector<std::vector<ItemId>>{{2, 4}, {1}}));
+}
+
+TEST(RankingSet, TiesThatComeLateDoNotChangeEarlierRankings) {
+  RankingSetBuilder builder;
+  builder.add(std::vector<ItemId>{1, 0});
+  builder.add(std::vector<ItemId>{0, 1}, 1.0, std::vector<std::uint8_t>{0, 1});
+  builder.add(std::vector<ItemId>{1, 0});
+  const RankingSet set = builder.build();
+  ASSERT_EQ(set.size(), 2u);
+  EXPECT_FALSE(set[0].has_ties());
+  EXPECT_TRUE(set[1].has_ties());
+  EXPECT_EQ(set.weight(0), 2.0);
+}
+
+RC_GTEST_PROP(RankingSet, RowsComeBackAsTheyWentIn, ()) {
+  const auto seeds = *rc::gen::container<std::vector<std::uint8_t>>(rc::gen::arbitrary<std::uint8_t>());
+  RankingSetBuilder builder;
+  std::vector<std::vector<std::vector<ItemId>>> rows;
+  for (std::size_t r = 0; r < seeds.size(); ++r) {
+    RandomStream stream(seeds[r]);  // few seeds, so repeats occur
+    std::vector<ItemId> items(5);
+    std::iota(items.begin(), items.end(), ItemId{0});
+    stream.shuffle(std::span(items));
+    items.resize(1 + stream.below(5));
+    std::vector<std::vector<ItemId>> groups(1);
+    for (ItemId item : items) {
+      if (!groups.back().empty() && stream.below(2) == 0) groups.emplace_back();
+      groups.back().push_back(item);
+    }
+    for (auto& group : groups) std::sort(group.begin(), group.end());
+    rows.push_back(groups);
+    builder.add_groups(groups, static_cast<double>(r + 1));
+  }
+  const RankingSet set = builder.build();
+  RC_ASSERT(set.num_rows() == rows.size());
+  double total = 0.0;
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    std::vector<std::vector<ItemId>> groups;
+    set[set.row_ranking(r)].for_each_group([&](std::span<const ItemId> group) { groups.emplace_back(group.begin(), group.end()); });
+    RC_ASSERT(groups == rows[r]);
+    RC_ASSERT(set.row_weight(r) == static_cast<double>(r + 1));
+    total += set.row_weight(r);
+  }
+  RC_ASSERT(set.total_weight() == total);
+  for (std::size_t i = 0; i < set.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j) RC_ASSERT(!(set[i] == set[j]));
+}
+
+Dataset small() {
+  Dataset data;
+  data.items = {"a", "b", "c"};
+  RankingSetBuilder builder;
+  builder.add(std::vector<ItemId>{0, 1, 2});
+  builder.add(std::vector<ItemId>{2, 0});
+  data.rankings = builder.build();
+  data.source = "small";
+  return data;
+}
+
+TEST(Dataset, TraitsAndDigest) {
+  Dataset data = small();
+  const DataTraits found = traits(data);
+  EXPECT_EQ(found.kind, DataKind::partial);
+  EXPECT_TRUE(found.top_t);
+  EXPECT_EQ(found.min_length, 2u);
+  const std::string before = digest(data);
+  data.unranked = Unranked::absent;
+  EXPECT_TRUE(traits(data).subset);
+  EXPECT_NE(digest(data), before);
+  data.unranked = Unranked::last;
+  EXPECT_EQ(digest(data), before);
+}
+
+TEST(Dataset, ItemsAreMatchedByName) {
+  const Dataset matched = match_items(small(), std::vector<std::string>{"z", "c", "b", "a"});
+  EXPECT_EQ(matched.rankings[0].items()[0], 3u);
+  EXPECT_EQ(matched.rankings[1].items()[0], 1u);
+  EXPECT_EQ(matched.num_items(), 4u);
+  try {
+    match_items(small(), std::vector<std::string>{"a", "c"});
+    FAIL();
+  } catch (const DataError& error) {
+    EXPECT_NE(std::string(error.what()).find("'b'"), std::string::npos);
+  }
+}
+
+TEST(RankingSet, SelectRowsMergesAgain) {
+  const Dataset data = small();
+  const RankingSet chosen = data.rankings.select_rows(std::vector<std::size_t>{1, 1, 0});
+  EXPECT_EQ(chosen.size(), 2u);
+  EXPECT_EQ(chosen.weight(0), 2.0);
+  EXPECT_EQ(chosen.num_rows(), 3u);
+}
+
+}  // namespace
+}  // namespace caucus

@@ -1,0 +1,27 @@
+#include "caucus/service/families.h"
+
+#include <fmt/format.h>
+
+#include "caucus/base/error.h"
+
+namespace caucus {
+
+const std::vector<std::unique_ptr<Family>>& families() {
+  static const std::vector<std::unique_ptr<Family>> list = [] {
+    std::vector<std::unique_ptr<Family>> made;
+    return made;
+  }();
+  return list;
+}
+
+const Family& find_family(std::string_view name) {
+  std::string known;
+  for (const auto& family : families()) {
+    const std::string candidate = family->info().name;
+    if (candidate == name) return *family;
+    known += (known.empty() ? "" : ", ") + candidate;
+  }
+  throw UsageError(fmt::format("there is no family '{}'; there are: {}", name, known));
+}
+
+}  // namespace caucus

@@ -1,0 +1,33 @@
+// Model files: {"schema": "caucus.model/1", ...}. docs/model-file.md describes them.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "caucus/infer/family.h"
+
+namespace caucus {
+
+inline constexpr const char* model_schema = "caucus.model/1";
+
+struct Provenance {
+  std::string version;
+  std::string command;
+};
+
+// Keys in the order a person wants to read them.
+nlohmann::ordered_json model_to_json(const FitOutcome& outcome, const Dataset& data, const Provenance& provenance);
+
+struct LoadedModel {
+  std::unique_ptr<FittedModel> model;
+  nlohmann::json json;          // the whole file, unknown keys too
+  bool states_unranked = false; // the file says what unlisted items mean
+};
+
+// Reads and checks a model file. Throws NoInputError or DataError with file, place and what was expected.
+LoadedModel load_model(const std::string& path);
+LoadedModel parse_model(std::string_view text, const std::string& name);
+
+}  // namespace caucus

@@ -1,0 +1,276 @@
+#!/usr/bin/env python3
+"""The command line as a user meets it: what it prints, where, and with which exit code.
+
+Usage: test_cli.py PATH-TO-CAUCUS SOURCE-DIR
+"""
+import csv
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+CAUCUS, SOURCE = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+TOWN = os.path.join(SOURCE, "examples", "town.soi")
+HAND_MODEL = {
+    "schema": "caucus.model/1", "family": "pl", "items": ["a", "b", "c"],
+    "components": [{"weight": 0.75, "utilities": [1.0, 0.0, -1.0]}, {"weight": 0.25, "utilities": [-1.0, 0.0, 1.0]}],
+}
+
+
+def caucus(*args, stdin=None):
+    return subprocess.run([CAUCUS, *map(str, args)], input=stdin, capture_output=True, text=True, timeout=300)
+
+
+def pl_probability(utilities, ballot):
+    """A top-t ballot, unlisted items last: the product of choices."""
+    left, probability = list(range(len(utilities))), 1.0
+    for item in ballot:
+        probability *= math.exp(utilities[item]) / sum(math.exp(utilities[i]) for i in left)
+        left.remove(item)
+    return probability
+
+
+class CommandLine(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+
+    def path(self, name, content=None):
+        path = os.path.join(self.folder.name, name)
+        if content is not None:
+            with open(path, "w", encoding="utf-8") as out:
+                out.write(content if isinstance(content, str) else json.dumps(content))
+        return path
+
+    def soi(self, name, ballots, items="abc"):
+        lines = [f"# NUMBER ALTERNATIVES: {len(items)}"] + [f"# ALTERNATIVE NAME {i + 1}: {n}" for i, n in enumerate(items)]
+        return self.path(name, "\n".join(lines + ballots) + "\n")
+
+    def ok(self, *args, **kwargs):
+        result = caucus(*args, **kwargs)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return result
+
+    # fit
+    def test_fit_writes_the_model_file_of_the_contract(self):
+        out = self.path("m.json")
+        result = self.ok("fit", TOWN, "--out", out, "--json")
+        printed = json.loads(result.stdout)
+        with open(out, encoding="utf-8") as file:
+            model = json.load(file)
+        self.assertEqual(printed["model"], out)
+        self.assertNotIn("components", printed)
+        self.assertEqual(model["schema"], "caucus.model/1")
+        self.assertEqual(model["family"], "pl")
+        self.assertEqual(len(model["items"]), 8)
+        utilities = model["components"][0]["utilities"]
+        self.assertAlmostEqual(sum(utilities), 0.0, places=9)
+        fit = model["fit"]
+        self.assertEqual(fit["num_rankings"], 2400)
+        self.assertEqual(fit["num_parameters"], 7)
+        self.assertEqual(fit["stop_reason"], "converged")
+        self.assertAlmostEqual(fit["bic"], -2 * fit["loglik"] + 7 * math.log(2400), places=6)
+        self.assertEqual(fit["trace"][-1], fit["loglik"])
+        try:
+            import jsonschema
+        except ImportError:
+            self.skipTest("python3-jsonschema is missing")
+        with open(os.path.join(SOURCE, "docs", "model-file.schema.json"), encoding="utf-8") as file:
+            jsonschema.validate(model, json.load(file))
+
+    def test_fit_is_reproducible_and_threads_do_not_matter(self):
+        models = []
+        for threads in (1, 2, 4):
+            out = self.path(f"m{threads}.json")
+            self.ok("fit", TOWN, "-k", 3, "--seed", 7, "--threads", threads, "--out", out, "--quiet")
+            with open(out, encoding="utf-8") as file:
+                models.append(json.load(file))
+        for model in models[1:]:
+            self.assertEqual(model["components"], models[0]["components"])
+            self.assertEqual(model["fit"]["loglik"], models[0]["fit"]["loglik"])
+        weights = [component["weight"] for component in models[0]["components"]]
+        self.assertEqual(weights, sorted(weights, reverse=True))
+        self.assertAlmostEqual(sum(weights), 1.0)
+
+    def test_fit_prints_for_a_person_and_notes_go_to_stderr(self):
+        out = self.path("m.json")
+        result = self.ok("fit", TOWN, "--out", out)
+        self.assertIn("log-likelihood", result.stdout)
+        self.assertIn("Park", result.stdout)
+        self.assertIn("Model written", result.stderr)
+        self.assertNotIn("\033", result.stdout + result.stderr)
+        self.assertEqual(self.ok("fit", TOWN, "--quiet", "--out", out).stderr, "")
+
+    def test_standard_input_is_read(self):
+        with open(TOWN, encoding="utf-8") as file:
+            piped = json.loads(self.ok("fit", "-", "--json", stdin=file.read()).stdout)
+        named = json.loads(self.ok("fit", TOWN, "--json").stdout)
+        self.assertEqual(piped["fit"]["loglik"], named["fit"]["loglik"])
+
+    def test_disconnected_data_are_flagged(self):
+        data = self.soi("d.soi", ["5: 1,2,3", "3: 1,3,2"])  # a never loses
+        result = self.ok("fit", data, "--json")
+        self.assertIn("a", result.stderr)
+        self.assertIn("warning", result.stderr)
+        for value in json.loads(result.stdout)["fit"]["trace"]:
+            self.assertTrue(math.isfinite(value))
+
+    # score, assign, sample
+    def test_score_of_a_model_written_by_hand(self):
+        model = self.path("hand.json", HAND_MODEL)
+        data = self.soi("d.soi", ["2: 1,2,3", "3: 3", "1: 2,1"])
+        out = self.path("s.csv")
+        scored = json.loads(self.ok("score", model, data, "--out", out, "--json").stdout)
+        ballots = [(2, [0, 1, 2]), (3, [2]), (1, [1, 0])]
+        expected = [math.log(sum(c["weight"] * pl_probability(c["utilities"], ballot) for c in HAND_MODEL["components"])) for _, ballot in ballots]
+        total = sum(weight * value for (weight, _), value in zip(ballots, expected))
+        self.assertAlmostEqual(scored["loglik"], total, places=10)
+        self.assertAlmostEqual(scored["mean_loglik"], total / 6, places=10)
+        self.assertEqual(scored["num_rankings"], 6)
+        with open(out, encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))
+        self.assertEqual([(row["row"], float(row["weight"])) for row in rows], [("1", 2), ("2", 3), ("3", 1)])
+        for row, value in zip(rows, expected):
+            self.assertAlmostEqual(float(row["loglik"]), value, places=10)
+
+    def test_rows_follow_the_file_where_equal_ballots_were_merged(self):
+        model = self.path("hand.json", HAND_MODEL)
+        data = self.soi("d.soi", ["1: 1,2,3", "4: 3,2,1", "2: 1,2,3"])
+        out = self.path("m.csv")
+        self.ok("assign", model, data, "--out", out)
+        with open(out, encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))
+        self.assertEqual(list(rows[0]), ["row", "weight", "label", "p1", "p2"])
+        self.assertEqual([row["label"] for row in rows], ["1", "2", "1"])
+        self.assertEqual([float(row["weight"]) for row in rows], [1, 4, 2])
+        p1 = 0.75 * pl_probability([1, 0, -1], [0, 1, 2])
+        p2 = 0.25 * pl_probability([-1, 0, 1], [0, 1, 2])
+        self.assertAlmostEqual(float(rows[0]["p1"]), p1 / (p1 + p2), places=10)
+
+    def test_items_are_matched_by_name(self):
+        model = self.path("hand.json", HAND_MODEL)
+        swapped = self.soi("d.soi", ["1: 1,2,3"], items="cba")
+        straight = self.soi("e.soi", ["1: 3,2,1"])
+        score = lambda data: json.loads(self.ok("score", model, data, "--json").stdout)["loglik"]
+        self.assertAlmostEqual(score(swapped), score(straight), places=12)
+        stranger = self.soi("f.soi", ["1: 1,2"], items=["a", "Zebra"])
+        result = caucus("score", model, stranger)
+        self.assertEqual(result.returncode, 65)
+        self.assertIn("Zebra", result.stderr)
+
+    def test_sample_is_reproducible_and_follows_the_model(self):
+        model = self.path("hand.json", HAND_MODEL)
+        one, two = self.path("one.soc"), self.path("two.soc")
+        self.ok("sample", model, "-n", 4000, "--seed", 5, "--out", one, "--labels", self.path("labels.csv"))
+        self.ok("sample", model, "-n", 4000, "--seed", 5, "--out", two)
+        with open(one, encoding="utf-8") as a, open(two, encoding="utf-8") as b:
+            self.assertEqual(a.read().replace("one", "two"), b.read())
+        info = json.loads(self.ok("info", one, "--json").stdout)
+        self.assertEqual((info["num_rankings"], info["num_items"], info["kind"]), (4000, 3, "complete"))
+        mean = json.loads(self.ok("score", model, one, "--json").stdout)["mean_loglik"]
+        outcomes = [[i, j, k] for i in range(3) for j in range(3) for k in range(3) if len({i, j, k}) == 3]
+        p = [sum(c["weight"] * pl_probability(c["utilities"], o) for c in HAND_MODEL["components"]) for o in outcomes]
+        entropy = -sum(x * math.log(x) for x in p)
+        spread = math.sqrt(sum(x * (math.log(x) + entropy) ** 2 for x in p) / 4000)
+        self.assertLess(abs(mean + entropy), 6 * spread)  # false alarm below 2e-9
+
+    def test_sample_pipes_into_fit(self):
+        model = self.path("hand.json", HAND_MODEL)
+        drawn = self.ok("sample", model, "-n", 500)
+        fitted = json.loads(self.ok("fit", "-", "--json", stdin=drawn.stdout).stdout)
+        self.assertEqual(fitted["fit"]["num_rankings"], 500)
+
+    # info, convert, families
+    def test_info_keys(self):
+        info = json.loads(self.ok("info", TOWN, "--json").stdout)
+        for key in ("num_items", "num_rankings", "num_unique", "kind", "min_length", "max_length", "has_ties", "strongly_connected", "items", "warnings"):
+            self.assertIn(key, info)
+        self.assertEqual((info["num_rankings"], info["kind"], info["has_ties"]), (2400, "partial", False))
+        self.assertIn("2400 rankings", self.ok("info", TOWN).stdout)
+
+    def test_convert_says_what_was_lost_and_round_trips(self):
+        there, back = self.path("town.jsonl"), self.path("town.soi")
+        self.ok("convert", TOWN, there)
+        self.ok("convert", there, back)
+        digests = [json.loads(self.ok("info", path, "--json").stdout)["digest"] for path in (TOWN, there, back)]
+        self.assertEqual(len(set(digests)), 1)
+
+    def test_families_json_and_fresh_options_page(self):
+        listed = json.loads(self.ok("families", "--json").stdout)["families"]
+        pl = next(family for family in listed if family["name"] == "pl")
+        self.assertTrue(pl["summary"] and pl["methods"] and pl["accepts"])
+        for option in pl["options"]:
+            self.assertLessEqual({"name", "default", "min", "max", "help"}, set(option))
+        with open(os.path.join(SOURCE, "docs", "options.md"), encoding="utf-8") as file:
+            self.assertEqual(file.read(), self.ok("families", "--markdown").stdout, "docs/options.md is stale: run 'make docs'")
+
+    def test_help_of_every_command_has_examples(self):
+        top = self.ok("--help").stdout
+        for command in ("fit", "score", "assign", "sample", "info", "convert", "families", "completion"):
+            self.assertIn(command, top)
+            self.assertIn("Examples:", self.ok(command, "--help").stdout)
+        for shell in ("bash", "zsh", "fish"):
+            self.assertIn("caucus", self.ok("completion", shell).stdout)
+        subprocess.run(["bash", "-n"], input=self.ok("completion", "bash").stdout, text=True, check=True)
+
+    # errors
+    def test_exit_codes_and_messages(self):
+        broken = self.soi("broken.soi", ["1: 1,2", "2: 1,1,3", "x: 2", "1: 9,1"])
+        cases = [
+            (("fit",), 64, "data"),
+            (("nonsense",), 64, ""),
+            (("fit", TOWN, "-k", "0"), 64, "components = 0 is outside [1, 1000]"),
+            (("fit", TOWN, "--family", "none"), 64, "none"),
+            (("fit", TOWN, "--no-such-flag"), 64, "no-such-flag"),
+            (("info", broken), 65, "broken.soi:6:"),
+            (("info", self.path("missing.soi")), 66, "missing.soi"),
+            (("score", self.path("m.json", "{]"), TOWN), 65, "m.json:1:"),
+            (("score", self.path("n.json", {"schema": "other"}), TOWN), 65, "caucus.model/1"),
+            (("fit", TOWN, "--out", "/no/such/folder/m.json"), 74, "/no/such/folder"),
+        ]
+        for args, code, text in cases:
+            with self.subTest(args=args):
+                result = caucus(*args)
+                self.assertEqual(result.returncode, code, result.stderr)
+                self.assertIn(text, result.stderr)
+                self.assertEqual(result.stdout, "")
+
+    def test_all_diagnostics_of_a_bad_file_are_shown_up_to_twenty(self):
+        bad = self.soi("bad.soi", ["1: 1,1"] * 50)
+        result = caucus("info", bad)
+        self.assertEqual(result.returncode, 65)
+        shown = [line for line in result.stderr.splitlines() if "bad.soi:" in line]
+        self.assertTrue(15 <= len(shown) <= 21, result.stderr)
+
+    def test_a_failed_run_leaves_no_file(self):
+        out = self.path("out.jsonl")
+        self.assertEqual(caucus("convert", self.soi("b.soi", ["1: 1,1"]), out).returncode, 65)
+        self.assertFalse(os.path.exists(out))
+
+    def test_control_characters_in_names_do_not_reach_the_terminal(self):
+        data = self.soi("c.soi", ["1: 1,2", "1: 2,1"], items=["\033[31mred", "plain"])
+        self.assertNotIn("\033", self.ok("fit", data).stdout)
+
+    def test_interrupt_keeps_the_best_result(self):
+        model = self.path("hand.json", {**HAND_MODEL, "items": [f"i{i}" for i in range(30)], "components": [
+            {"weight": 0.5, "utilities": [math.sin(k + i) for i in range(30)]} for k in range(2)]})
+        data, out = self.path("big.soc"), self.path("m.json")
+        self.ok("sample", model, "-n", 60000, "--out", data)
+        process = subprocess.Popen([CAUCUS, "fit", data, "-k", "6", "--tolerance", "0", "--max-iterations", "1000000", "--out", out, "--json"],
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        time.sleep(3)
+        process.send_signal(signal.SIGINT)
+        stdout, stderr = process.communicate(timeout=120)
+        self.assertEqual(process.returncode, 130, stderr)
+        self.assertEqual(json.loads(stdout)["fit"]["stop_reason"], "interrupted")
+        with open(out, encoding="utf-8") as file:
+            self.assertTrue(math.isfinite(json.load(file)["fit"]["loglik"]))
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=1)

@@ -1,0 +1,231 @@
+// What every family promises, whatever it models. A new family is covered by being listed.
+#include <cmath>
+#include <numeric>
+
+#include <gtest/gtest.h>
+
+#include "caucus/base/error.h"
+#include "caucus/base/random.h"
+#include "caucus/service/families.h"
+#include "caucus/service/model_file.h"
+
+namespace caucus {
+namespace {
+
+// Rankings from two opposed groups, by sorting noisy utilities.
+Dataset two_groups(std::size_t num_items, std::size_t count, std::size_t length, std::uint64_t seed) {
+  Dataset data;
+  data.source = "two_groups";
+  for (std::size_t i = 0; i < num_items; ++i) data.items.push_back("item " + std::to_string(i + 1));
+  RankingSetBuilder builder;
+  RandomStream stream(seed, Purpose::generate);
+  std::vector<ItemId> order(num_items);
+  std::vector<double> noisy(num_items);
+  for (std::size_t r = 0; r < count; ++r) {
+    const double sign = stream.uniform() < 0.6 ? 1.0 : -1.0;
+    for (std::size_t i = 0; i < num_items; ++i)
+      noisy[i] = sign * 0.6 * static_cast<double>(i) + std::log(stream.exponential());
+    std::iota(order.begin(), order.end(), ItemId{0});
+    std::sort(order.begin(), order.end(), [&](ItemId a, ItemId b) { return noisy[a] < noisy[b]; });
+    builder.add(std::span(order).first(length));
+  }
+  data.rankings = builder.build();
+  return data;
+}
+
+struct Case {
+  const Family* family;
+  std::string name, method;
+  Accepts accepts;
+  OptionMap options;
+};
+
+// Every method of every family, with options that keep samplers short.
+std::vector<Case> cases() {
+  std::vector<Case> all;
+  for (const auto& family : families()) {
+    const FamilyInfo info = family->info();
+    const auto has = [&](const char* name) {
+      return std::any_of(info.options.begin(), info.options.end(), [&](const OptionInfo& option) { return option.name == name; });
+    };
+    for (const MethodInfo& method : info.methods) {
+      Case one{family.get(), info.name, method.name, method.accepts, {}};
+      if (has("method")) one.options["method"] = method.name;
+      if (has("components")) one.options["components"] = "2";
+      if (has("iterations")) one.options["iterations"] = "60";
+      if (has("burnin")) one.options["burnin"] = "20";
+      if (has("chains")) one.options["chains"] = "2";
+      all.push_back(std::move(one));
+    }
+  }
+  return all;
+}
+
+class FamilyContract : public ::testing::TestWithParam<Case> {
+ protected:
+  FitOutcome fit(const Dataset& data, int threads = 1, Observer* observer = nullptr) const {
+    Run run;
+    run.threads = threads;
+    run.observer = observer;
+    return GetParam().family->fit(data, GetParam().options, run);
+  }
+  // Small enough for slow rivals, with more than one block of distinct rankings.
+  static Dataset complete() { return two_groups(8, 2600, 8, 1); }
+  static Dataset tiny() { return two_groups(5, 60, 5, 2); }
+};
+
+// The parameters as text; a fit's own timings are not part of them.
+std::string parameters(const FitOutcome& outcome) { return outcome.model->to_json().dump(); }
+
+bool has_nan(const nlohmann::json& json) {
+  if (json.is_number_float()) return !std::isfinite(json.get<double>());
+  if (json.is_structured())
+    for (const auto& value : json)
+      if (has_nan(value)) return true;
+  return false;
+}
+
+TEST_P(FamilyContract, SameBitsForAnyNumberOfThreads) {
+  const Dataset data = complete();
+  ASSERT_GT(data.rankings.size(), 2048u);
+  const FitOutcome one = fit(data, 1);
+  for (int threads : {2, 4}) {
+    const FitOutcome other = fit(data, threads);
+    EXPECT_EQ(parameters(one), parameters(other)) << threads << " threads";
+    EXPECT_EQ(one.summary.loglik, other.summary.loglik);
+    EXPECT_EQ(one.summary.trace, other.summary.trace);
+  }
+}
+
+TEST_P(FamilyContract, LoglikIsWhatScoreGives) {
+  if (GetParam().name == "m4") GTEST_SKIP() << "fit.loglik is at the fitted per-ballot weights, score gives the marginal: docs/model-file.md";
+  const Dataset data = tiny();
+  const FitOutcome outcome = fit(data);
+  const std::vector<double> log_prob = log_probs(*outcome.model, data, 1);
+  double total = 0.0;
+  for (std::size_t i = 0; i < log_prob.size(); ++i) total += data.rankings.weight(i) * log_prob[i];
+  EXPECT_NEAR(total, outcome.summary.loglik, 1e-9 * std::abs(total));
+  EXPECT_EQ(outcome.summary.num_rankings, data.rankings.total_weight());
+  EXPECT_FALSE(outcome.summary.trace.empty());
+}
+
+TEST_P(FamilyContract, ModelFileRoundTrips) {
+  const Dataset data = tiny();
+  const FitOutcome outcome = fit(data);
+  const std::string text = model_to_json(outcome, data, {"test", "test"}).dump();
+  const LoadedModel loaded = parse_model(text, "model.json");
+  EXPECT_EQ(loaded.model->num_components(), outcome.model->num_components());
+  const std::vector<double> before = log_probs(*outcome.model, data, 1), after = log_probs(*loaded.model, data, 1);
+  for (std::size_t i = 0; i < before.size(); ++i) EXPECT_NEAR(before[i], after[i], 1e-9 * (1.0 + std::abs(before[i])));
+  // Memberships are probabilities.
+  const std::size_t k = loaded.model->num_components();
+  const std::vector<double> posterior = memberships(*loaded.model, data, 1);
+  for (std::size_t i = 0; i < data.rankings.size(); ++i) {
+    const double sum = std::accumulate(posterior.begin() + static_cast<std::ptrdiff_t>(i * k), posterior.begin() + static_cast<std::ptrdiff_t>((i + 1) * k), 0.0);
+    EXPECT_NEAR(sum, 1.0, 1e-9);
+  }
+}
+
+TEST_P(FamilyContract, WeightThreeIsThreeCopies) {
+  const Dataset once = tiny();
+  Dataset weighted = once, copied = once;
+  RankingSetBuilder with_weight, with_copies;
+  for (std::size_t row = 0; row < once.rankings.num_rows(); ++row) {
+    const RankingView ranking = once.rankings[once.rankings.row_ranking(row)];
+    with_weight.add(ranking.items(), 3.0);
+    for (int copy = 0; copy < 3; ++copy) with_copies.add(ranking.items());
+  }
+  weighted.rankings = with_weight.build();
+  copied.rankings = with_copies.build();
+  const FitOutcome a = fit(weighted), b = fit(copied);
+  EXPECT_NEAR(a.summary.loglik, b.summary.loglik, 1e-7 * std::abs(a.summary.loglik));
+}
+
+TEST_P(FamilyContract, DegenerateDataGiveNumbersOrAClearError) {
+  std::vector<Dataset> odd;
+  odd.push_back(two_groups(4, 1, 4, 3));  // one ranking
+  odd.push_back(two_groups(1, 5, 1, 4));  // one item
+  Dataset same = two_groups(4, 1, 4, 5);  // all ballots alike
+  RankingSetBuilder builder;
+  for (int i = 0; i < 50; ++i) builder.add(same.rankings[0].items());
+  same.rankings = builder.build();
+  odd.push_back(same);
+  odd.push_back(two_groups(2, 30, 2, 6));  // two items
+  for (const Dataset& data : odd) {
+    try {
+      const FitOutcome outcome = fit(data);
+      EXPECT_TRUE(std::isfinite(outcome.summary.loglik));
+      EXPECT_FALSE(has_nan(outcome.model->to_json()));
+      for (double value : outcome.summary.trace) EXPECT_TRUE(std::isfinite(value));
+    } catch (const Error& error) {
+      EXPECT_GT(std::string(error.what()).size(), 20u);  // a sentence, not a code
+    }
+  }
+  Dataset empty = tiny();
+  empty.rankings = RankingSet();
+  EXPECT_THROW(fit(empty), DataError);
+}
+
+TEST_P(FamilyContract, BeingStoppedKeepsAResult) {
+  class StopAtOnce : public Observer {
+   public:
+    Flow progress(const Progress&) override { return called = true, Flow::stop; }
+    bool called = false;
+  } observer;
+  const FitOutcome outcome = fit(complete(), 2, &observer);
+  ASSERT_NE(outcome.model, nullptr);
+  EXPECT_TRUE(std::isfinite(outcome.summary.loglik));
+  EXPECT_FALSE(has_nan(outcome.model->to_json()));
+  if (observer.called) EXPECT_EQ(outcome.summary.stop_reason, StopReason::interrupted);
+}
+
+TEST_P(FamilyContract, TakesWhatItSaysAndRefusesTheRestByName) {
+  Dataset top = two_groups(5, 60, 3, 7), subset = top, tied = tiny();
+  subset.unranked = Unranked::absent;
+  RankingSetBuilder builder;
+  for (std::size_t i = 0; i < tied.rankings.size(); ++i)
+    builder.add(tied.rankings[i].items(), 1.0, std::vector<std::uint8_t>{1, 0, 1, 1, 1});
+  tied.rankings = builder.build();
+  const std::pair<const Dataset*, bool> kinds[] = {
+      {&top, GetParam().accepts.top_t}, {&subset, GetParam().accepts.subset}, {&tied, GetParam().accepts.ties}};
+  for (const auto& [data, taken] : kinds) {
+    if (taken) {
+      const FitOutcome outcome = fit(*data);
+      EXPECT_TRUE(std::isfinite(outcome.summary.loglik));
+      if (GetParam().name != "m4") {
+        const std::vector<double> log_prob = log_probs(*outcome.model, *data, 1);
+        for (double value : log_prob) EXPECT_LE(value, 1e-9);
+      }
+    } else {
+      EXPECT_THROW(fit(*data), DataError) << GetParam().name << " " << GetParam().method;
+    }
+  }
+}
+
+TEST_P(FamilyContract, SamplesAreReproducibleAndScored) {
+  const FitOutcome outcome = fit(tiny());
+  SampleRequest request;
+  request.count = 500;
+  request.seed = 9;
+  request.threads = 1;
+  const Sample one = outcome.model->sample(request);
+  request.threads = 4;
+  const Sample four = outcome.model->sample(request);
+  EXPECT_EQ(digest(one.data), digest(four.data));
+  EXPECT_EQ(one.labels, four.labels);
+  EXPECT_EQ(one.data.rankings.num_rows(), 500u);
+  request.seed = 10;
+  EXPECT_NE(digest(outcome.model->sample(request).data), digest(one.data));
+  for (double value : log_probs(*outcome.model, one.data, 1)) EXPECT_TRUE(std::isfinite(value));
+}
+
+std::string name_of_case(const ::testing::TestParamInfo<Case>& info) {
+  std::string name = info.param.name + "_" + info.param.method;
+  for (char& c : name)
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
+  return name;
+}
+INSTANTIATE_TEST_SUITE_P(All, FamilyContract, ::testing::ValuesIn(cases()), name_of_case);
+
+}  // namespace
+}  // namespace caucus
