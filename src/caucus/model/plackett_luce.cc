@@ -1,0 +1,164 @@
+#include "caucus/model/plackett_luce.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "caucus/base/error.h"
+#include "caucus/base/numeric.h"
+#include "caucus/model/plackett_luce_ties.h"
+
+namespace caucus {
+
+namespace {
+
+// The items of 0..n-1 that the ranking does not list.
+std::vector<ItemId> unlisted_items(RankingView ranking, std::size_t num_items) {
+  std::vector<bool> listed(num_items, false);
+  for (ItemId item : ranking.items()) listed[item] = true;
+  std::vector<ItemId> rest;
+  for (std::size_t i = 0; i < num_items; ++i)
+    if (!listed[i]) rest.push_back(static_cast<ItemId>(i));
+  return rest;
+}
+
+double log_add(double a, double b) {
+  if (a < b) std::swap(a, b);
+  return b == -infinity ? a : a + std::log1p(std::exp(b - a));
+}
+
+}  // namespace
+
+bool TieStrengths::knows(std::size_t order) const {
+  return order == 1 || std::ranges::find(orders, static_cast<int>(order)) != orders.end();
+}
+
+PlackettLuce::PlackettLuce(std::vector<double> utilities, TieStrengths ties) : utilities_(std::move(utilities)), ties_(std::move(ties)) {
+  const auto [low, high] = std::ranges::minmax(utilities_);
+  largest_ = high;
+  wide_ = high - low > 500.0;
+  for (double utility : utilities_) worths_.push_back(std::exp(utility - largest_));
+  total_worth_ = sum(worths_);
+}
+
+double PlackettLuce::log_prob(RankingView ranking, Unranked unranked) const {
+  if (ranking.size() == 0) return 0.0;
+  if (!ties_.empty()) return log_prob_ties(ranking, unranked);
+  if (wide_) return log_prob_wide(ranking, unranked);
+  return log_prob_strict(ranking, unranked);
+}
+
+double PlackettLuce::log_prob_strict(RankingView ranking, Unranked unranked) const {
+  const std::size_t length = ranking.size();
+  double below = 0.0;  // worth of everything below the place at hand
+  if (unranked == Unranked::last && length < num_items()) {
+    double listed = 0.0;
+    for (ItemId item : ranking.items()) listed += worths_[item];
+    below = total_worth_ - listed;
+    // Total minus listed cancels where the listed items hold nearly all.
+    if (below < 1e-3 * total_worth_) {
+      below = 0.0;
+      for (ItemId item : unlisted_items(ranking, num_items())) below += worths_[item];
+    }
+  }
+  double log_prob = 0.0, product = 1.0;
+  for (std::size_t p = length; p-- > 0;) {
+    const double worth = worths_[ranking[p]];
+    below += worth;
+    product *= worth / below;
+    // Few logarithms: one whenever the product gets small, and one at the end.
+    if (product < 1e-60) {
+      log_prob += std::log(product);
+      product = 1.0;
+    }
+  }
+  return log_prob + std::log(product);
+}
+
+double PlackettLuce::log_prob_wide(RankingView ranking, Unranked unranked) const {
+  double log_below = -infinity;
+  if (unranked == Unranked::last && ranking.size() < num_items())
+    for (ItemId item : unlisted_items(ranking, num_items())) log_below = log_add(log_below, utilities_[item]);
+  double log_prob = 0.0;
+  for (std::size_t p = ranking.size(); p-- > 0;) {
+    log_below = log_add(log_below, utilities_[ranking[p]]);
+    log_prob += utilities_[ranking[p]] - log_below;
+  }
+  return log_prob;
+}
+
+double PlackettLuce::log_prob_ties(RankingView ranking, Unranked unranked) const {
+  TieSweep sweep(ties_.orders, num_items());
+  std::vector<double> powers, log_worths, delta;
+  for (double utility : utilities_) log_worths.push_back(utility - largest_);
+  for (double log_delta : ties_.log_delta) delta.push_back(std::exp(log_delta));
+  sweep.fill_powers(log_worths, powers);
+  const std::vector<ItemId> rest = unranked == Unranked::last ? unlisted_items(ranking, num_items()) : std::vector<ItemId>{};
+  return sweep.log_prob(ranking, rest, powers, log_worths, ties_.log_delta, delta);
+}
+
+void PlackettLuce::sample(RandomStream& random, std::size_t length, std::vector<ItemId>& items,
+                          std::vector<std::uint8_t>& group_ends) const {
+  const std::size_t n = num_items();
+  const std::size_t wanted = length == 0 ? n : std::min(length, n);
+  items.clear();
+  group_ends.clear();
+  if (ties_.empty()) {
+    // Finishing times of independent exponentials with rates a_i, in logs so that no worth underflows.
+    std::vector<std::pair<double, ItemId>> times(n);
+    for (std::size_t i = 0; i < n; ++i) times[i] = {std::log(random.exponential()) - utilities_[i], static_cast<ItemId>(i)};
+    std::partial_sort(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(wanted), times.end());
+    for (std::size_t i = 0; i < wanted; ++i) items.push_back(times[i].second);
+    return;
+  }
+
+  std::vector<ItemId> rest(n);
+  std::iota(rest.begin(), rest.end(), 0);
+  std::vector<double> weights, table;
+  while (items.size() < wanted && !rest.empty()) {
+    // The size of the set first, then its items one by one from the table of elementary symmetric polynomials.
+    weights.assign(1, 0.0);
+    for (ItemId item : rest) weights[0] += worths_[item];
+    std::vector<std::vector<double>> tables(ties_.orders.size());
+    for (std::size_t o = 0; o < ties_.orders.size(); ++o) {
+      const auto order = static_cast<std::size_t>(ties_.orders[o]);
+      // e[r * (order + 1) + j]: e_j of the first r remaining items.
+      auto& e = tables[o];
+      e.assign((rest.size() + 1) * (order + 1), 0.0);
+      e[0] = 1.0;
+      for (std::size_t r = 0; r < rest.size(); ++r) {
+        const double x = std::exp((utilities_[rest[r]] - largest_) / static_cast<double>(order));
+        e[(r + 1) * (order + 1)] = 1.0;
+        for (std::size_t j = 1; j <= order; ++j) e[(r + 1) * (order + 1) + j] = e[r * (order + 1) + j] + x * e[r * (order + 1) + j - 1];
+      }
+      weights.push_back(std::exp(ties_.log_delta[o]) * e[rest.size() * (order + 1) + order]);
+    }
+    const std::size_t pick = random.categorical(weights);
+    std::vector<std::size_t> chosen;  // places in rest, descending
+    if (pick == 0) {
+      weights.clear();
+      for (ItemId item : rest) weights.push_back(worths_[item]);
+      chosen.push_back(random.categorical(weights));
+    } else {
+      const auto order = static_cast<std::size_t>(ties_.orders[pick - 1]);
+      const auto& e = tables[pick - 1];
+      for (std::size_t r = rest.size(), left = order; left > 0; --r) {
+        // Is item r - 1 in the set, given that `left` of the first r are?
+        const double without = e[(r - 1) * (order + 1) + left], with_and_without = e[r * (order + 1) + left];
+        if (random.uniform() * with_and_without >= without) {
+          chosen.push_back(r - 1);
+          --left;
+        }
+      }
+    }
+    for (std::size_t c = chosen.size(); c-- > 0;) {
+      items.push_back(rest[chosen[c]]);
+      group_ends.push_back(c == 0 ? 1 : 0);
+    }
+    for (std::size_t place : chosen) rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(place));
+  }
+}
+
+}  // namespace caucus
