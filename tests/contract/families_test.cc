@@ -64,7 +64,7 @@ std::vector<Case> cases() {
 class FamilyContract : public ::testing::TestWithParam<Case> {
  protected:
   FitOutcome fit(const Dataset& data, int threads = 1, Observer* observer = nullptr) const {
-    Run run;
+    caucus::Run run;  // ::testing::Test has a Run of its own
     run.threads = threads;
     run.observer = observer;
     return GetParam().family->fit(data, GetParam().options, run);
@@ -176,7 +176,9 @@ TEST_P(FamilyContract, BeingStoppedKeepsAResult) {
   ASSERT_NE(outcome.model, nullptr);
   EXPECT_TRUE(std::isfinite(outcome.summary.loglik));
   EXPECT_FALSE(has_nan(outcome.model->to_json()));
-  if (observer.called) EXPECT_EQ(outcome.summary.stop_reason, StopReason::interrupted);
+  if (observer.called) {
+    EXPECT_EQ(outcome.summary.stop_reason, StopReason::interrupted);
+  }
 }
 
 TEST_P(FamilyContract, TakesWhatItSaysAndRefusesTheRestByName) {

@@ -123,14 +123,12 @@ std::size_t RankingSetBuilder::add(std::span<const ItemId> items, double weight,
   if (set_.size() >= std::numeric_limits<std::uint32_t>::max() - 1) throw DataError("more than 4 billion distinct rankings");
   table_[slot] = static_cast<std::uint32_t>(index + 1);
   hashes_.push_back(short_hash);
-  if (!group_ends.empty() && set_.group_ends_.empty()) set_.group_ends_.assign(set_.items_.size(), 1);
-  set_.items_.insert(set_.items_.end(), items.begin(), items.end());
-  if (!set_.group_ends_.empty()) {
-    if (group_ends.empty())
-      set_.group_ends_.resize(set_.items_.size(), 1);
-    else
-      set_.group_ends_.insert(set_.group_ends_.end(), group_ends.begin(), group_ends.end());
+  if (!group_ends.empty()) {
+    set_.group_ends_.resize(set_.items_.size(), 1);  // the rankings before the first tie have none
+    set_.group_ends_.insert(set_.group_ends_.end(), group_ends.begin(), group_ends.end());
   }
+  set_.items_.insert(set_.items_.end(), items.begin(), items.end());
+  if (!set_.group_ends_.empty()) set_.group_ends_.resize(set_.items_.size(), 1);
   set_.offsets_.push_back(set_.items_.size());
   set_.weights_.push_back(weight);
   return index;
