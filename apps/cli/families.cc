@@ -50,9 +50,10 @@ std::string range_of(const OptionInfo& option) {
 }
 
 std::string to_markdown() {
-  const auto cell = [](std::string text) {
-    for (std::size_t at = 0; (at = text.find('|', at)) != std::string::npos; at += 2) text.insert(at, "\\");
-    return text;
+  const auto cell = [](const std::string& text) {
+    std::string escaped;
+    for (char c : text) escaped += c == '|' ? std::string("\\|") : std::string(1, c);
+    return escaped;
   };
   std::string text =
       "# Options of the families\n\nMade by `caucus families --markdown`; do not edit. Every option is a flag of `caucus fit`: "

@@ -25,6 +25,7 @@ void run_info(const DataFlags& flags, Context& context) {
     json["has_ties"] = found.has_ties;
     json["unranked"] = name_of(data.unranked);
     json["strongly_connected"] = graph.strongly_connected;
+    if (!graph.strongly_connected) json["connectivity"] = describe(graph, data);
     json["items"] = data.items;
     json["covariates"] = nlohmann::ordered_json::array();
     for (const Column& column : data.covariates) json["covariates"].push_back(column.name);
@@ -80,8 +81,7 @@ void run_info(const DataFlags& flags, Context& context) {
     text += "\n";
   }
   text += graph.strongly_connected ? "  every item can be compared with every other (strongly connected)\n"
-                                   : fmt::format("  {}not strongly connected:{} some utilities have no finite estimate; a fit regularizes and says which\n",
-                                                 style.warn, style.reset);
+                                   : fmt::format("  {}not strongly connected:{} {}\n", style.warn, style.reset, printable(describe(graph, data)));
 
   std::vector<std::size_t> order(data.num_items());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;

@@ -27,6 +27,8 @@ int run(int argc, char** argv, Context& context) {
   add_sample(app, context);
   add_info(app, context);
   add_convert(app, context);
+  add_select(app, context);
+  add_compare(app, context);
   add_families(app, context);
   add_completion(app, context);
   for (CLI::App* command : app.get_subcommands({})) {

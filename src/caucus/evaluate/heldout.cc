@@ -1,0 +1,37 @@
+#include "caucus/evaluate/heldout.h"
+
+#include <cmath>
+
+namespace caucus {
+
+namespace {
+
+// Weighted mean and the standard error of that mean; a ballot of weight w is w ballots.
+PairedDifference mean_and_error(std::span<const double> values, std::span<const double> weights) {
+  double total = 0.0, sum = 0.0;
+  for (std::size_t i = 0; i < values.size(); ++i) total += weights[i], sum += weights[i] * values[i];
+  if (!(total > 0.0)) return {};
+  const double mean = sum / total;
+  double squares = 0.0;
+  for (std::size_t i = 0; i < values.size(); ++i) squares += weights[i] * (values[i] - mean) * (values[i] - mean);
+  return {mean, total > 1.0 ? std::sqrt(squares / (total - 1.0) / total) : 0.0};
+}
+
+}  // namespace
+
+void HeldoutScores::append(const FittedModel& model, const Dataset& test, int threads) {
+  const std::vector<double> scores = log_probs(model, test, threads);
+  log_prob.insert(log_prob.end(), scores.begin(), scores.end());
+  weight.insert(weight.end(), test.rankings.weights().begin(), test.rankings.weights().end());
+}
+
+double HeldoutScores::mean() const { return mean_and_error(log_prob, weight).mean; }
+double HeldoutScores::standard_error() const { return mean_and_error(log_prob, weight).standard_error; }
+
+PairedDifference paired_difference(const HeldoutScores& a, const HeldoutScores& b) {
+  std::vector<double> difference(a.log_prob.size());
+  for (std::size_t i = 0; i < difference.size(); ++i) difference[i] = a.log_prob[i] - b.log_prob[i];
+  return mean_and_error(difference, a.weight);
+}
+
+}  // namespace caucus

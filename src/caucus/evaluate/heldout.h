@@ -1,0 +1,27 @@
+// Held-out log-likelihood per ballot, its standard error, and paired differences.
+#pragma once
+
+#include <vector>
+
+#include "caucus/result/fitted_model.h"
+
+namespace caucus {
+
+// Log-probabilities of held-out ballots in the order they were scored, with their weights.
+struct HeldoutScores {
+  std::vector<double> log_prob;
+  std::vector<double> weight;
+
+  void append(const FittedModel& model, const Dataset& test, int threads);
+  double mean() const;
+  double standard_error() const;  // of the mean over ballots
+};
+
+struct PairedDifference {
+  double mean = 0.0;
+  double standard_error = 0.0;
+};
+// a - b, ballot by ballot; both must have scored the same ballots in the same order.
+PairedDifference paired_difference(const HeldoutScores& a, const HeldoutScores& b);
+
+}  // namespace caucus

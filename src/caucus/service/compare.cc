@@ -1,0 +1,119 @@
+#include "caucus/service/compare.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "caucus/base/error.h"
+#include "caucus/service/families.h"
+#include "caucus/service/folds.h"
+#include "caucus/service/select.h"
+
+namespace caucus {
+
+namespace {
+
+// Plackett-Luce with Davidson-Luce takes a tie as an outcome of its own; Mallows models take a tied ballot as the event
+// "one of the consistent rankings". Their likelihoods of tied data have different sample spaces.
+bool ties_are_outcomes(std::string_view family) { return family == "pl"; }
+
+bool has_option(const FamilyInfo& info, std::string_view name) {
+  return std::any_of(info.options.begin(), info.options.end(), [&](const OptionInfo& option) { return option.name == name; });
+}
+
+struct Scored {
+  CompareRow row;
+  HeldoutScores scores;
+};
+
+Scored run_contender(const Contender& contender, const std::vector<Split>& splits, const CompareRequest& request, const Run& run, bool& interrupted) {
+  Scored result;
+  result.row.label = contender.label;
+  result.row.family = contender.family;
+  const Family& family = find_family(contender.family);
+  const bool choose = has_option(family.info(), "components") && !contender.options.contains("components") && !request.candidates.empty();
+  const double before = run.seconds();
+  try {
+    for (const Split& split : splits) {
+      FitOutcome outcome;
+      if (choose) {
+        Selection selection = select(split.train, {.family = contender.family, .options = contender.options, .candidates = request.candidates}, run);
+        interrupted = interrupted || selection.interrupted;
+        outcome = std::move(selection.chosen);
+      } else {
+        outcome = family.fit(split.train, contender.options, run);
+      }
+      interrupted = interrupted || outcome.summary.stop_reason == StopReason::interrupted;
+      if (outcome.summary.details.value("unnormalized", false))
+        throw DataError("its likelihood is not properly normalised here, so it may not be compared");
+      outcome.model->check(split.test);
+      result.scores.append(*outcome.model, split.test, run.threads);
+      result.row.groups += static_cast<double>(outcome.model->num_components()) / static_cast<double>(splits.size());
+      if (interrupted) break;
+    }
+  } catch (const DataError& refusal) {
+    result.row.refused = refusal.what();
+  }
+  result.row.seconds = run.seconds() - before;
+  if (interrupted && !result.row.refused) result.row.refused = "interrupted before all folds were scored";
+  if (!result.row.refused) {
+    result.row.heldout_mean = result.scores.mean();
+    result.row.heldout_se = result.scores.standard_error();
+    if (!std::isfinite(result.row.heldout_mean)) result.row.refused = "gives some held-out ballots probability zero";
+  }
+  return result;
+}
+
+}  // namespace
+
+Contender parse_contender(std::string_view text) {
+  Contender contender{std::string(text), std::string(text.substr(0, text.find(':'))), {}};
+  const Family& family = find_family(contender.family);
+  if (text.find(':') == std::string_view::npos) return contender;
+  std::string_view rest = text.substr(text.find(':') + 1);
+  while (!rest.empty()) {
+    const std::string_view part = rest.substr(0, rest.find(';'));
+    rest = part.size() == rest.size() ? std::string_view{} : rest.substr(part.size() + 1);
+    const std::size_t equals = part.find('=');
+    const std::string key = equals == std::string_view::npos || part.substr(0, equals) == "k" ? "components" : std::string(part.substr(0, equals));
+    contender.options[key] = std::string(equals == std::string_view::npos ? part : part.substr(equals + 1));
+    if (!has_option(family.info(), key)) throw UsageError(fmt::format("family {} has no option {}; see 'caucus families {}'", contender.family, key, contender.family));
+  }
+  return contender;
+}
+
+Comparison compare(const Dataset& data, const CompareRequest& request, const Run& run) {
+  const std::vector<Split> splits = make_folds(data, request.folds, run.seed);
+  Comparison comparison;
+  std::vector<Scored> scored;
+  for (const Contender& contender : request.contenders) {
+    if (comparison.interrupted) break;
+    scored.push_back(run_contender(contender, splits, request, run, comparison.interrupted));
+  }
+
+  if (data.rankings.has_ties()) {
+    const auto taken = [&](bool outcomes) {
+      return std::any_of(scored.begin(), scored.end(), [&](const Scored& one) { return !one.row.refused && ties_are_outcomes(one.row.family) == outcomes; });
+    };
+    if (taken(true) && taken(false)) {
+      comparison.note =
+          "The data have ties. For pl a tie is an outcome of its own; for the other families a tied ballot is the event that one of "
+          "the consistent rankings occurred. These are different sample spaces, so pl is left out of the order.";
+      for (Scored& one : scored)
+        if (!one.row.refused && ties_are_outcomes(one.row.family)) one.row.refused = fmt::format("another sample space for ties; its own held-out mean is {:.6f}", one.row.heldout_mean);
+    }
+  }
+
+  std::stable_sort(scored.begin(), scored.end(), [](const Scored& a, const Scored& b) {
+    if (a.row.refused.has_value() != b.row.refused.has_value()) return !a.row.refused.has_value();
+    return !a.row.refused && a.row.heldout_mean > b.row.heldout_mean;
+  });
+  for (Scored& one : scored) {
+    if (!one.row.refused) one.row.behind_best = paired_difference(scored.front().scores, one.scores);
+    comparison.table.push_back(std::move(one.row));
+  }
+  return comparison;
+}
+
+}  // namespace caucus

@@ -1,0 +1,45 @@
+// Which family: held-out log-likelihood per ballot on the same folds.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "caucus/evaluate/heldout.h"
+#include "caucus/infer/family.h"
+
+namespace caucus {
+
+struct Contender {
+  std::string label;   // "pl", or "pl:components=3" as the user wrote it
+  std::string family;
+  OptionMap options;
+};
+// "pl", "pl:3", "mallows:k=2;method=em". Throws UsageError.
+Contender parse_contender(std::string_view text);
+
+struct CompareRequest {
+  std::vector<Contender> contenders;
+  std::vector<int> candidates;  // K to choose from by BIC on each training part, where the contender does not fix it
+  int folds = 5;
+};
+
+struct CompareRow {
+  std::string label;
+  std::string family;
+  std::optional<std::string> refused;  // why it is not compared
+  double heldout_mean = 0.0, heldout_se = 0.0;
+  PairedDifference behind_best;        // the best one's mean minus this one's, ballot by ballot
+  double groups = 0.0;                 // mean number of groups over the folds
+  double seconds = 0.0;                // fitting and scoring, all folds
+};
+
+struct Comparison {
+  std::vector<CompareRow> table;  // best first, then the refused ones
+  bool interrupted = false;
+  std::string note;               // on sample spaces, where they differ
+};
+
+Comparison compare(const Dataset& data, const CompareRequest& request, const Run& run);
+
+}  // namespace caucus
