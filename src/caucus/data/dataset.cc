@@ -73,18 +73,7 @@ Dataset match_items(Dataset data, std::span<const std::string> model_items) {
     throw DataError(fmt::format("{}: the model does not know {} {}", data.source, unknown.size() == 1 ? "item" : "items", names));
   }
 
-  RankingSetBuilder builder;
-  std::vector<ItemId> items;
-  const RankingSet& rankings = data.rankings;
-  for (std::size_t row = 0; row < rankings.num_rows(); ++row) {
-    const std::size_t i = rankings.row_ranking(row);
-    items.clear();
-    for (ItemId item : rankings[i].items()) items.push_back(renumbered[item]);
-    const auto ends = rankings.has_ties() ? rankings.group_ends().subspan(rankings.offsets()[i], rankings.length(i))
-                                          : std::span<const std::uint8_t>{};
-    builder.add(items, rankings.row_weight(row), ends);
-  }
-  data.rankings = builder.build();
+  data.rankings.renumber(renumbered);
   data.items.assign(model_items.begin(), model_items.end());
   return data;
 }

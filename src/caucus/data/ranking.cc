@@ -1,6 +1,7 @@
 #include "caucus/data/ranking.h"
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
 
 #define XXH_INLINE_ALL
@@ -22,9 +23,9 @@ bool operator==(RankingView a, RankingView b) {
 
 RankingSet RankingSet::with_weights(std::vector<double> weights) const {
   RankingSet copy = *this;
-  copy.weights_ = std::move(weights);
-  copy.row_rankings_.clear();
-  copy.row_weights_.clear();
+  copy.weights_ = Buffer<double>(std::span<const double>(weights));
+  copy.row_rankings_ = {};
+  copy.row_weights_ = {};
   copy.total_weight_ = 0.0;
   for (double weight : copy.weights_) copy.total_weight_ += weight;
   return copy;
@@ -34,10 +35,21 @@ RankingSet RankingSet::select_rows(std::span<const std::size_t> rows) const {
   RankingSetBuilder builder;
   for (std::size_t row : rows) {
     const std::size_t i = row_ranking(row);
-    const auto ends = group_ends_.empty() ? std::span<const std::uint8_t>{} : std::span(group_ends_).subspan(offsets_[i], length(i));
+    const auto ends = group_ends_.empty() ? std::span<const std::uint8_t>{} : group_ends().subspan(offsets_[i], length(i));
     builder.add((*this)[i].items(), row_weight(row), ends);
   }
   return builder.build();
+}
+
+void RankingSet::renumber(std::span<const ItemId> new_ids) {
+  for (ItemId& item : items_) item = new_ids[item];
+  if (group_ends_.empty()) return;
+  // Inside a tie-group ids ascend.
+  for (std::size_t begin = 0, i = 0; i < items_.size(); ++i) {
+    if (group_ends_[i] == 0) continue;
+    if (i > begin) std::sort(items_.begin() + begin, items_.begin() + i + 1);
+    begin = i + 1;
+  }
 }
 
 std::size_t RankingSet::memory_bytes() const {
@@ -50,14 +62,21 @@ RankingSetBuilder::~RankingSetBuilder() = default;
 RankingSetBuilder::RankingSetBuilder(RankingSetBuilder&&) noexcept = default;
 RankingSetBuilder& RankingSetBuilder::operator=(RankingSetBuilder&&) noexcept = default;
 
-std::size_t RankingSetBuilder::num_rows() const { return set_.num_rows(); }
-std::size_t RankingSetBuilder::num_distinct() const { return set_.size(); }
+std::size_t RankingSetBuilder::num_rows() {
+  flush();
+  return set_.num_rows();
+}
+
+std::size_t RankingSetBuilder::num_distinct() {
+  flush();
+  return set_.size();
+}
 
 bool RankingSetBuilder::same_as_stored(std::size_t index, std::span<const ItemId> items,
                                        std::span<const std::uint8_t> group_ends) const {
   const std::uint64_t begin = set_.offsets_[index];
   if (set_.offsets_[index + 1] - begin != items.size()) return false;
-  if (!std::equal(items.begin(), items.end(), set_.items_.begin() + static_cast<std::ptrdiff_t>(begin))) return false;
+  if (!std::equal(items.begin(), items.end(), set_.items_.begin() + begin)) return false;
   if (set_.group_ends_.empty() && group_ends.empty()) return true;
   for (std::size_t i = 0; i < items.size(); ++i) {
     const bool stored = set_.group_ends_.empty() || set_.group_ends_[begin + i] != 0;
@@ -67,42 +86,92 @@ bool RankingSetBuilder::same_as_stored(std::size_t index, std::span<const ItemId
 }
 
 void RankingSetBuilder::grow_table() {
-  table_.assign(std::max<std::size_t>(1024, table_.size() * 2), 0);
-  const std::size_t mask = table_.size() - 1;
-  for (std::size_t index = 0; index < hashes_.size(); ++index) {
-    std::size_t slot = hashes_[index] & mask;
-    while (table_[slot] != 0) slot = (slot + 1) & mask;
-    table_[slot] = static_cast<std::uint32_t>(index + 1);
+  Buffer<Slot> larger;
+  larger.resize(std::max<std::size_t>(1024, table_.size() * 2));
+  const std::size_t mask = larger.size() - 1;
+  for (const Slot& old : table_) {
+    if (old.index == 0) continue;
+    std::size_t slot = old.hash & mask;
+    while (larger[slot].index != 0) slot = (slot + 1) & mask;
+    larger[slot] = old;
+  }
+  table_ = std::move(larger);
+}
+
+namespace {
+
+std::uint32_t hash_of(std::span<const ItemId> items, std::span<const std::uint8_t> group_ends) {
+  std::uint64_t hash = XXH3_64bits(items.data(), items.size_bytes());
+  if (!group_ends.empty()) hash ^= XXH3_64bits_withSeed(group_ends.data(), group_ends.size_bytes(), 1);
+  return static_cast<std::uint32_t>(hash >> 32 ^ hash);
+}
+
+bool has_tie(std::span<const std::uint8_t> group_ends) {
+  return !group_ends.empty() && std::memchr(group_ends.data(), 0, group_ends.size()) != nullptr;
+}
+
+// A canonical form, so that equal rankings are equal arrays: ties sorted inside their group.
+void sort_groups(std::span<ItemId> items, std::span<const std::uint8_t> group_ends) {
+  for (std::size_t begin = 0, i = 0; i < items.size(); ++i) {
+    if (group_ends[i] == 0) continue;
+    std::sort(items.begin() + static_cast<std::ptrdiff_t>(begin), items.begin() + static_cast<std::ptrdiff_t>(i + 1));
+    begin = i + 1;
   }
 }
 
+}  // namespace
+
 std::size_t RankingSetBuilder::add(std::span<const ItemId> items, double weight, std::span<const std::uint8_t> group_ends) {
-  // A canonical form, so that equal rankings are equal arrays: ties sorted inside their group, and no
-  // flags at all where there is no tie.
-  if (!group_ends.empty() && std::ranges::find(group_ends, std::uint8_t{0}) != group_ends.end()) {
+  flush();
+  if (has_tie(group_ends)) {
     scratch_items_.assign(items.begin(), items.end());
-    for (std::size_t begin = 0, i = 0; i < items.size(); ++i) {
-      if (group_ends[i] == 0) continue;
-      std::sort(scratch_items_.begin() + static_cast<std::ptrdiff_t>(begin), scratch_items_.begin() + static_cast<std::ptrdiff_t>(i + 1));
-      begin = i + 1;
-    }
+    sort_groups(scratch_items_, group_ends);
     items = scratch_items_;
   } else {
     group_ends = {};
   }
+  return insert(items, weight, group_ends, hash_of(items, group_ends));
+}
 
-  std::uint64_t hash = XXH3_64bits(items.data(), items.size_bytes());
-  if (!group_ends.empty()) hash ^= XXH3_64bits_withSeed(group_ends.data(), group_ends.size_bytes(), 1);
-  const auto short_hash = static_cast<std::uint32_t>(hash >> 32 ^ hash);
+void RankingSetBuilder::append(std::span<const ItemId> items, double weight, std::span<const std::uint8_t> group_ends) {
+  const std::size_t begin = waiting_items_.size();
+  const bool ties = has_tie(group_ends);
+  waiting_items_.append(items);
+  if (ties) {
+    waiting_ends_.resize(begin, 1);
+    waiting_ends_.append(group_ends);
+    sort_groups({waiting_items_.data() + begin, items.size()}, group_ends);
+    items = {waiting_items_.data() + begin, items.size()};
+  }
+  const std::uint32_t hash = hash_of(items, ties ? group_ends : std::span<const std::uint8_t>{});
+  waiting_.push_back({begin, static_cast<std::uint32_t>(items.size()), hash, weight, ties});
+  if (!table_.empty()) __builtin_prefetch(&table_[hash & (table_.size() - 1)]);
+  if (waiting_.size() >= batch) flush();
+}
 
-  if (table_.empty() || set_.size() * 2 >= table_.size()) grow_table();
+void RankingSetBuilder::flush() {
+  if (waiting_.empty()) return;
+  for (const Waiting& row : waiting_) {
+    const std::span<const ItemId> items{waiting_items_.data() + row.begin, row.size};
+    const std::span<const std::uint8_t> ends{row.ties ? waiting_ends_.data() + row.begin : nullptr, row.ties ? row.size : 0};
+    insert(items, row.weight, ends, row.hash);
+  }
+  waiting_.clear();
+  waiting_items_.clear();
+  waiting_ends_.clear();
+}
+
+std::size_t RankingSetBuilder::insert(std::span<const ItemId> items, double weight, std::span<const std::uint8_t> group_ends,
+                                      std::uint32_t hash) {
+  // Three quarters full at most, so the table costs 11 to 21 bytes per distinct ranking.
+  if (table_.empty() || set_.size() + set_.size() / 3 >= table_.size()) grow_table();
   const std::size_t mask = table_.size() - 1;
-  std::size_t slot = short_hash & mask;
-  while (table_[slot] != 0 && !(hashes_[table_[slot] - 1] == short_hash && same_as_stored(table_[slot] - 1, items, group_ends)))
+  std::size_t slot = hash & mask;
+  while (table_[slot].index != 0 && !(table_[slot].hash == hash && same_as_stored(table_[slot].index - 1, items, group_ends)))
     slot = (slot + 1) & mask;
 
-  const bool fresh = table_[slot] == 0;
-  const std::size_t index = fresh ? set_.size() : table_[slot] - 1;
+  const bool fresh = table_[slot].index == 0;
+  const std::size_t index = fresh ? set_.size() : table_[slot].index - 1;
   if (!fresh && !merged_) {
     // The first merge: from here on rows and distinct rankings differ, so rows are recorded.
     merged_ = true;
@@ -121,14 +190,13 @@ std::size_t RankingSetBuilder::add(std::span<const ItemId> items, double weight,
   }
 
   if (set_.size() >= std::numeric_limits<std::uint32_t>::max() - 1) throw DataError("more than 4 billion distinct rankings");
-  table_[slot] = static_cast<std::uint32_t>(index + 1);
-  hashes_.push_back(short_hash);
-  if (!group_ends.empty()) {
-    set_.group_ends_.resize(set_.items_.size(), 1);  // the rankings before the first tie have none
-    set_.group_ends_.insert(set_.group_ends_.end(), group_ends.begin(), group_ends.end());
-  }
-  set_.items_.insert(set_.items_.end(), items.begin(), items.end());
-  if (!set_.group_ends_.empty()) set_.group_ends_.resize(set_.items_.size(), 1);
+  table_[slot] = {static_cast<std::uint32_t>(index + 1), hash};
+  if (!group_ends.empty() && set_.group_ends_.empty()) set_.group_ends_.resize(set_.items_.size(), 1);
+  set_.items_.append(items);
+  if (!group_ends.empty())
+    set_.group_ends_.append(group_ends);
+  else if (!set_.group_ends_.empty())
+    set_.group_ends_.resize(set_.items_.size(), 1);
   set_.offsets_.push_back(set_.items_.size());
   set_.weights_.push_back(weight);
   return index;
@@ -147,9 +215,10 @@ std::size_t RankingSetBuilder::add_groups(std::span<const std::vector<ItemId>> g
 }
 
 RankingSet RankingSetBuilder::build() {
+  flush();
   RankingSet result = std::move(set_);
   *this = RankingSetBuilder();
-  // Vectors that grew by doubling hold up to twice what they need: give the rest back.
+  // Arrays that grew by doubling hold up to twice what they need: give the rest back.
   result.offsets_.shrink_to_fit();
   result.items_.shrink_to_fit();
   result.group_ends_.shrink_to_fit();

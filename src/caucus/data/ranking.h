@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "caucus/base/options.h"
+#include "caucus/data/buffer.h"
 
 namespace caucus {
 
@@ -64,17 +65,19 @@ class RankingSet {
   bool empty() const { return weights_.empty(); }
   RankingView operator[](std::size_t i) const {
     const std::uint64_t begin = offsets_[i];
-    return {std::span(items_).subspan(begin, offsets_[i + 1] - begin), group_ends_.empty() ? nullptr : group_ends_.data() + begin};
+    return {{items_.data() + begin, offsets_[i + 1] - begin}, group_ends_.empty() ? nullptr : group_ends_.data() + begin};
   }
   double weight(std::size_t i) const { return weights_[i]; }
   std::size_t length(std::size_t i) const { return offsets_[i + 1] - offsets_[i]; }
   double total_weight() const { return total_weight_; }
 
   // The raw arrays, for batch kernels: ranking i is items()[offsets()[i] .. offsets()[i+1]).
-  std::span<const ItemId> items() const { return items_; }
-  std::span<const std::uint64_t> offsets() const { return offsets_; }
-  std::span<const double> weights() const { return weights_; }
-  std::span<const std::uint8_t> group_ends() const { return group_ends_; }  // empty: no ties in the set
+  std::span<const ItemId> items() const { return {items_.data(), items_.size()}; }
+  std::span<const std::uint64_t> offsets() const { return {offsets_.data(), offsets_.size()}; }
+  std::span<const double> weights() const { return {weights_.data(), weights_.size()}; }
+  std::span<const std::uint8_t> group_ends() const {  // empty: no ties in the set
+    return {group_ends_.data(), group_ends_.size()};
+  }
   bool has_ties() const { return !group_ends_.empty(); }
 
   std::size_t num_rows() const { return row_weights_.empty() ? weights_.size() : row_weights_.size(); }
@@ -87,17 +90,20 @@ class RankingSet {
   // The rows with the given numbers as a set of their own (splits); rankings are merged again.
   RankingSet select_rows(std::span<const std::size_t> rows) const;
 
+  // Item i becomes new_ids[i], a permutation or an injection into a larger set. In place; rows and their order stay. O(size).
+  void renumber(std::span<const ItemId> new_ids);
+
   std::size_t memory_bytes() const;
 
  private:
   friend class RankingSetBuilder;
 
-  std::vector<std::uint64_t> offsets_;
-  std::vector<ItemId> items_;
-  std::vector<std::uint8_t> group_ends_;
-  std::vector<double> weights_;
-  std::vector<std::uint32_t> row_rankings_;  // empty: row i is ranking i
-  std::vector<double> row_weights_;
+  Buffer<std::uint64_t> offsets_;
+  Buffer<ItemId> items_;
+  Buffer<std::uint8_t> group_ends_;
+  Buffer<double> weights_;
+  Buffer<std::uint32_t> row_rankings_;  // empty: row i is ranking i
+  Buffer<double> row_weights_;
   double total_weight_ = 0.0;
 };
 
@@ -113,22 +119,41 @@ class RankingSetBuilder {
   // 1 where a tie-group ends (the last must be 1); empty means no ties. Order inside a group is free.
   // Returns the index of the distinct ranking.
   std::size_t add(std::span<const ItemId> items, double weight = 1.0, std::span<const std::uint8_t> group_ends = {});
+  // The same where the index is of no use: rows wait in small batches so that the memory their lookups touch is fetched ahead.
+  // Faster by half on large sets of distinct rankings. May be mixed with add().
+  void append(std::span<const ItemId> items, double weight = 1.0, std::span<const std::uint8_t> group_ends = {});
   // The same from tie-groups.
   std::size_t add_groups(std::span<const std::vector<ItemId>> groups, double weight = 1.0);
 
-  std::size_t num_rows() const;
-  std::size_t num_distinct() const;
+  std::size_t num_rows();
+  std::size_t num_distinct();
   RankingSet build();  // leaves the builder empty
 
  private:
+  struct Slot {
+    std::uint32_t index = 0;  // of a distinct ranking, + 1; 0 = free
+    std::uint32_t hash = 0;
+  };
+  struct Waiting {
+    std::uint64_t begin;  // in waiting_items_
+    std::uint32_t size;
+    std::uint32_t hash;
+    double weight;
+    bool ties;
+  };
+  static constexpr std::size_t batch = 32;
+
+  std::size_t insert(std::span<const ItemId> items, double weight, std::span<const std::uint8_t> group_ends, std::uint32_t hash);
   bool same_as_stored(std::size_t index, std::span<const ItemId> items, std::span<const std::uint8_t> group_ends) const;
   void grow_table();
+  void flush();
 
   RankingSet set_;
-  std::vector<std::uint32_t> table_;   // open addressing: distinct index + 1, 0 = free
-  std::vector<std::uint32_t> hashes_;  // of each distinct ranking, so the table grows without rehashing items
+  Buffer<Slot> table_;  // open addressing
   std::vector<ItemId> scratch_items_;
-  std::vector<std::uint8_t> scratch_ends_;
+  std::vector<Waiting> waiting_;
+  Buffer<ItemId> waiting_items_;
+  Buffer<std::uint8_t> waiting_ends_;  // as long as waiting_items_ where any waiting row has ties
   bool merged_ = false;
 };
 

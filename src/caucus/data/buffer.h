@@ -1,0 +1,89 @@
+// A growing array of plain values that grows and shrinks by realloc.
+//
+// std::vector copies when it grows, so at its peak it holds three times what it needs, and copies again when it is cut to size.
+// The C library moves large blocks by remapping pages: neither costs time or memory. Data sets of gigabytes are why this exists.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdlib>
+#include <cstring>
+#include <initializer_list>
+#include <new>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+namespace caucus {
+
+template <class T>
+  requires std::is_trivially_copyable_v<T>
+class Buffer {
+ public:
+  Buffer() = default;
+  Buffer(std::initializer_list<T> values) { append(std::span<const T>(values.begin(), values.size())); }
+  explicit Buffer(std::span<const T> values) { append(values); }
+  Buffer(const Buffer& other) { append(other); }
+  Buffer(Buffer&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)), capacity_(std::exchange(other.capacity_, 0)) {}
+  Buffer& operator=(Buffer other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+    std::swap(capacity_, other.capacity_);
+    return *this;
+  }
+  ~Buffer() { std::free(data_); }
+
+  std::size_t size() const { return size_; }
+  std::size_t capacity() const { return capacity_; }
+  bool empty() const { return size_ == 0; }
+  T* data() { return data_; }
+  const T* data() const { return data_; }
+  T* begin() { return data_; }
+  T* end() { return data_ + size_; }
+  const T* begin() const { return data_; }
+  const T* end() const { return data_ + size_; }
+  T& operator[](std::size_t i) { return data_[i]; }
+  const T& operator[](std::size_t i) const { return data_[i]; }
+
+  void push_back(T value) {
+    if (size_ == capacity_) reallocate(std::max<std::size_t>(16, capacity_ * 2));
+    data_[size_++] = value;
+  }
+  // The values must not lie in this buffer.
+  void append(std::span<const T> values) {
+    if (values.empty()) return;
+    if (capacity_ - size_ < values.size()) reallocate(std::max(size_ + values.size(), capacity_ * 2));
+    std::memcpy(data_ + size_, values.data(), values.size_bytes());
+    size_ += values.size();
+  }
+  void resize(std::size_t size, T value = T{}) {
+    if (size > capacity_) reallocate(std::max(size, capacity_ * 2));
+    if (size > size_) std::fill(data_ + size_, data_ + size, value);
+    size_ = size;
+  }
+  void clear() { size_ = 0; }
+  void shrink_to_fit() {
+    if (size_ < capacity_) reallocate(size_);
+  }
+
+ private:
+  void reallocate(std::size_t capacity) {
+    if (capacity == 0) {
+      std::free(std::exchange(data_, nullptr));
+      capacity_ = 0;
+      return;
+    }
+    if (capacity > static_cast<std::size_t>(-1) / 2 / sizeof(T)) throw std::bad_alloc();
+    void* moved = std::realloc(data_, capacity * sizeof(T));
+    if (moved == nullptr) throw std::bad_alloc();
+    data_ = static_cast<T*>(moved);
+    capacity_ = capacity;
+  }
+
+  T* data_ = nullptr;
+  std::size_t size_ = 0;
+  std::size_t capacity_ = 0;
+};
+
+}  // namespace caucus
