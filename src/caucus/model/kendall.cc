@@ -1,0 +1,196 @@
+#include "caucus/model/kendall.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+namespace caucus {
+
+namespace {
+
+__extension__ typedef unsigned __int128 Uint128;
+
+// Above this size a Fenwick tree beats counting bits word by word.
+constexpr std::size_t bitset_limit = 512;
+
+// A set of ranks 0..n-1 that counts its members below a rank.
+class RankSet64 {
+ public:
+  explicit RankSet64(std::size_t) {}
+  void insert(std::uint32_t rank) { bits_ |= std::uint64_t{1} << rank; }
+  std::uint32_t below(std::uint32_t rank) const {
+    return static_cast<std::uint32_t>(std::popcount(bits_ & ((std::uint64_t{1} << rank) - 1)));
+  }
+
+ private:
+  std::uint64_t bits_ = 0;
+};
+
+class RankSetWords {
+ public:
+  explicit RankSetWords(std::size_t) {}
+  void insert(std::uint32_t rank) { words_[rank >> 6] |= std::uint64_t{1} << (rank & 63); }
+  std::uint32_t below(std::uint32_t rank) const {
+    int count = std::popcount(words_[rank >> 6] & ((std::uint64_t{1} << (rank & 63)) - 1));
+    for (std::uint32_t word = 0; word < rank >> 6; ++word) count += std::popcount(words_[word]);
+    return static_cast<std::uint32_t>(count);
+  }
+
+ private:
+  std::uint64_t words_[bitset_limit / 64] = {};
+};
+
+class RankSetTree {
+ public:
+  explicit RankSetTree(std::size_t n) : tree_(n + 1, 0) {}
+  void insert(std::uint32_t rank) {
+    for (std::size_t i = rank + std::size_t{1}; i < tree_.size(); i += i & (~i + 1)) ++tree_[i];
+  }
+  std::uint32_t below(std::uint32_t rank) const {
+    std::uint32_t count = 0;
+    for (std::size_t i = rank; i > 0; i -= i & (~i + 1)) count += tree_[i];
+    return count;
+  }
+
+ private:
+  std::vector<std::uint32_t> tree_;
+};
+
+template <class Body>
+auto with_rank_set(std::size_t n, Body&& body) {
+  if (n <= 64) return body(RankSet64(n));
+  if (n <= bitset_limit) return body(RankSetWords(n));
+  return body(RankSetTree(n));
+}
+
+}  // namespace
+
+std::vector<std::uint32_t> inverse_order(std::span<const ItemId> order) {
+  std::vector<std::uint32_t> position(order.size());
+  for (std::size_t j = 0; j < order.size(); ++j) position[order[j]] = static_cast<std::uint32_t>(j);
+  return position;
+}
+
+std::uint64_t kendall_distance(std::span<const ItemId> a, std::span<const ItemId> b) {
+  return strict_discordances(RankingView(a), inverse_order(b));
+}
+
+std::uint64_t strict_discordances(RankingView ranking, std::span<const std::uint32_t> position) {
+  return with_rank_set(position.size(), [&](auto used) {
+    std::uint64_t total = 0;
+    if (!ranking.has_ties()) {
+      for (ItemId item : ranking.items()) {
+        const std::uint32_t rank = position[item];
+        total += rank - used.below(rank);
+        used.insert(rank);
+      }
+      return total;
+    }
+    // Members of a group enter together: pairs inside it are not ordered.
+    ranking.for_each_group([&](std::span<const ItemId> group) {
+      for (ItemId item : group) used.insert(position[item]);
+      for (ItemId item : group) total += position[item] - used.below(position[item]);
+    });
+    return total;
+  });
+}
+
+void code_s(std::span<const ItemId> ranking, std::span<const std::uint32_t> position, std::span<std::uint32_t> out) {
+  with_rank_set(position.size(), [&](auto used) {
+    for (std::size_t j = 0; j < ranking.size(); ++j) {
+      const std::uint32_t rank = position[ranking[j]];
+      out[j] = rank - used.below(rank);
+      used.insert(rank);
+    }
+    return 0;
+  });
+}
+
+void code_v(std::span<const ItemId> ranking, std::span<const std::uint32_t> position, std::span<std::uint32_t> out) {
+  // The member of central rank r placed at step j has had j - below(r) members of higher central rank before it.
+  with_rank_set(position.size(), [&](auto used) {
+    for (std::size_t j = 0; j < ranking.size(); ++j) {
+      const std::uint32_t rank = position[ranking[j]];
+      out[rank] = static_cast<std::uint32_t>(j) - used.below(rank);
+      used.insert(rank);
+    }
+    return 0;
+  });
+}
+
+namespace {
+
+// The k-th free place of a Fenwick tree of free places, which is then taken.
+class FreePlaces {
+ public:
+  explicit FreePlaces(std::size_t n) : tree_(n + 1), top_(std::bit_floor(std::max<std::size_t>(n, 1))) {
+    for (std::size_t i = 1; i <= n; ++i) tree_[i] = static_cast<std::uint32_t>(i & (~i + 1));
+  }
+  std::uint32_t take(std::uint32_t k) {
+    std::size_t place = 0;
+    for (std::size_t step = top_; step > 0; step >>= 1) {
+      if (place + step >= tree_.size()) continue;
+      if (tree_[place + step] <= k) {
+        place += step;
+        k -= tree_[place];
+      } else {
+        --tree_[place + step];
+      }
+    }
+    return static_cast<std::uint32_t>(place);
+  }
+
+ private:
+  std::vector<std::uint32_t> tree_;
+  std::size_t top_;
+};
+
+constexpr std::size_t packed_limit = 25;   // five bits each in 128
+constexpr std::size_t moving_limit = 512;  // memmove of 16-bit ranks
+
+}  // namespace
+
+void decode_s(std::span<const std::uint32_t> code, std::span<const ItemId> centre, std::span<ItemId> out) {
+  const std::size_t n = centre.size(), length = std::min(code.size(), out.size());
+  if (n <= packed_limit) {
+    Uint128 left = 0;
+    for (std::size_t i = n; i-- > 0;) left = left << 5 | static_cast<Uint128>(i);
+    for (std::size_t j = 0; j < length; ++j) {
+      const unsigned shift = 5 * code[j];
+      const Uint128 low = (Uint128{1} << shift) - 1;
+      out[j] = centre[static_cast<std::size_t>(left >> shift) & 31];
+      left = (left & low) | (left >> 5 & ~low);
+    }
+  } else if (n <= moving_limit) {
+    std::uint16_t left[moving_limit];
+    for (std::size_t i = 0; i < n; ++i) left[i] = static_cast<std::uint16_t>(i);
+    for (std::size_t j = 0; j < length; ++j) {
+      const std::size_t k = code[j];
+      out[j] = centre[left[k]];
+      std::memmove(left + k, left + k + 1, (n - j - k - 1) * sizeof(std::uint16_t));
+    }
+  } else {
+    FreePlaces left(n);
+    for (std::size_t j = 0; j < length; ++j) out[j] = centre[left.take(code[j])];
+  }
+}
+
+void decode_v(std::span<const std::uint32_t> code, std::span<const ItemId> centre, std::span<ItemId> out) {
+  // V_j items of later central rank stand before item j: in central order, item j takes the V_j-th free place from the front.
+  const std::size_t n = centre.size();
+  if (n <= packed_limit) {
+    Uint128 left = 0;
+    for (std::size_t i = n; i-- > 0;) left = left << 5 | static_cast<Uint128>(i);
+    for (std::size_t j = 0; j < n; ++j) {
+      const unsigned shift = 5 * code[j];
+      const Uint128 low = (Uint128{1} << shift) - 1;
+      out[static_cast<std::size_t>(left >> shift) & 31] = centre[j];
+      left = (left & low) | (left >> 5 & ~low);
+    }
+    return;
+  }
+  FreePlaces left(n);
+  for (std::size_t j = 0; j < n; ++j) out[left.take(code[j])] = centre[j];
+}
+
+}  // namespace caucus
