@@ -1,0 +1,94 @@
+// Draws of a cluster's central ranking sigma.
+//
+// Given theta the posterior of sigma is proportional to exp(-cost), where placing item x next costs, summed over the
+// items i still to be placed, R[i, x] = sum over members with i at stage j and x not among their first j of theta_j
+// (Meila & Chen 2010, Lemma 2). R is never stored. With U[x] = sum over members that list x at stage p of
+// theta_p + .. + theta_t, the column sum of x is a constant minus U[x], and once x is placed every item k that a
+// member lists before x loses that member's theta at x's stage. One draw costs O(sum of t^2 over the cluster) plus
+// the choice of the items, and items no member lists are one group with U = 0.
+//
+// Lemma 2 calls the stagewise draw exact. It is not, unless the normalisers of the stages do not depend on what was
+// placed: the draw has density target / (product of stage normalisers). It is therefore used as a
+// Metropolis-Hastings proposal whose log weight is the sum of the log normalisers.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "caucus/base/random.h"
+#include "caucus/infer/dp_mallows/points.h"
+
+namespace caucus::dp_mallows {
+
+struct Member {
+  std::uint32_t ranking;
+  double weight;
+};
+
+// The rankings of one cluster, indexed by item, with the workspace of the draws. Loaded once per cluster and sweep.
+// `prior` is the informative prior's ranking (R^0) with its weight, or empty.
+class CenterSampler {
+ public:
+  void load(const Points& points, std::span<const Member> members, std::span<const Item> prior = {}, double prior_weight = 0.0);
+
+  // Sample-sigma-Stagewise (Figure 2): fills center.order and position. Returns the sum of the log stage normalisers,
+  // log target(sigma) - log q(sigma).
+  double sample_stagewise(std::span<const double> theta, Center& center, RandomStream& rng);
+  // The same sum along a given sigma.
+  double log_stage_normalizers(std::span<const double> theta, const Center& center);
+  // log q(sigma) of the stagewise draw.
+  double log_density(std::span<const double> theta, const Center& center);
+
+  // A Metropolis-Hastings step with the stagewise draw as proposal. Returns whether it moved.
+  bool metropolis_stagewise(std::span<const double> theta, Center& center, RandomStream& rng);
+  // One Gibbs pass over adjacent pairs, and a shuffle of the items no member lists. O(sum of t^2 + n).
+  void swap_adjacent(std::span<const double> theta, Center& center, RandomStream& rng);
+
+  // S_j(sigma) and N_j, the weights of the loaded rankings only (the prior's not).
+  void statistics(const Center& center, std::span<double> sums, std::span<double> counts) const;
+
+ private:
+  struct Occurrence {
+    std::uint32_t row;
+    std::uint32_t stage;
+  };
+  template <class Choose>
+  double run_stages(std::span<const double> theta, Choose&& choose);
+  void start(std::span<const double> theta);
+  void refresh_blocks();
+
+  std::size_t num_items_ = 0;
+  std::size_t num_rows_ = 0;                 // members, then the prior
+  std::size_t num_members_ = 0;
+  std::vector<std::uint32_t> row_offsets_;
+  std::vector<std::uint32_t> row_items_;     // local numbers
+  std::vector<double> row_weights_;
+  std::vector<std::int32_t> local_;          // item -> local number, -1 where no row lists it
+  std::vector<Item> listed_;                 // local number -> item
+  std::vector<Item> unlisted_;
+  std::vector<std::uint32_t> occurrence_offsets_;
+  std::vector<Occurrence> occurrences_;
+
+  // Workspace of a draw: U in blocks with their maxima and sums, so that a stage recomputes what changed.
+  std::vector<double> gain_;
+  std::vector<double> block_max_;
+  std::vector<double> block_sum_;
+  std::vector<std::uint8_t> dirty_;
+  std::vector<double> total_theta_;          // prefix sums of theta
+  std::vector<Item> spare_;
+  Center proposal_;
+  double last_log_q_ = 0.0;                  // log probability of the choices of the last run
+};
+
+// Sample-sigma-N1 (Figure 4): sigma given one ranking. cumulative[j] is the distribution function of V_j on 0..n-1-j.
+void sample_sigma_n1(std::span<const Item> ranking, std::size_t num_items, std::span<const std::vector<double>> cumulative,
+                     Center& center, RandomStream& rng);
+
+// A uniform sigma.
+void sample_uniform(std::size_t num_items, Center& center, RandomStream& rng);
+
+void set_order(Center& center, std::span<const Item> order);
+
+}  // namespace caucus::dp_mallows
