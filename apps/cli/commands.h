@@ -19,6 +19,7 @@ void add_info(CLI::App& app, Context& context);
 void add_convert(CLI::App& app, Context& context);
 void add_select(CLI::App& app, Context& context);
 void add_compare(CLI::App& app, Context& context);
+void add_check(CLI::App& app, Context& context);
 void add_families(CLI::App& app, Context& context);
 void add_completion(CLI::App& app, Context& context);
 

@@ -29,6 +29,7 @@ int run(int argc, char** argv, Context& context) {
   add_convert(app, context);
   add_select(app, context);
   add_compare(app, context);
+  add_check(app, context);
   add_families(app, context);
   add_completion(app, context);
   for (CLI::App* command : app.get_subcommands({})) {

@@ -1,0 +1,180 @@
+#include "caucus/evaluate/goodness.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "caucus/base/error.h"
+#include "caucus/base/parallel.h"
+#include "caucus/base/random.h"
+
+namespace caucus {
+
+namespace {
+
+// Counts over ballots, as one vector: first places by item, pairs (i above j), total length by first item.
+class Counter {
+ public:
+  Counter(const Dataset& data, std::span<const ItemId> shown_items)
+      : num_items_(data.num_items()), unranked_(data.unranked), shown_(shown_items.begin(), shown_items.end()), place_(num_items_) {}
+
+  std::size_t size() const { return 2 * num_items_ + num_pairs(); }
+  std::size_t num_pairs() const { return shown_.size() * (shown_.size() - 1) / 2; }
+  std::size_t pairs_begin() const { return num_items_; }
+  std::size_t lengths_begin() const { return num_items_ + num_pairs(); }
+
+  // Tie-groups: group_of[position] for each listed item, ascending.
+  void add(std::span<const ItemId> items, std::span<const std::uint32_t> group_of, std::span<double> counts) {
+    if (items.empty()) return;
+    const double unlisted = unranked_ == Unranked::last ? static_cast<double>(num_items_ + 1) : -1.0;
+    std::fill(place_.begin(), place_.end(), unlisted);
+    std::size_t firsts = 0;
+    for (std::size_t p = 0; p < items.size(); ++p) {
+      place_[items[p]] = group_of[p];
+      firsts += group_of[p] == 0;
+    }
+    for (std::size_t p = 0; p < firsts; ++p) {
+      counts[items[p]] += 1.0 / static_cast<double>(firsts);
+      counts[lengths_begin() + items[p]] += static_cast<double>(items.size()) / static_cast<double>(firsts);
+    }
+    std::size_t at = pairs_begin();
+    for (std::size_t a = 0; a < shown_.size(); ++a)
+      for (std::size_t b = a + 1; b < shown_.size(); ++b, ++at) {
+        const double pa = place_[shown_[a]], pb = place_[shown_[b]];
+        if (pa < 0.0 || pb < 0.0) continue;
+        counts[at] += pa < pb ? 1.0 : pa == pb ? 0.5 : 0.0;
+      }
+  }
+
+ private:
+  std::size_t num_items_;
+  Unranked unranked_;
+  std::vector<ItemId> shown_;
+  std::vector<double> place_;
+};
+
+std::vector<std::uint32_t> groups_of(RankingView ranking) {
+  std::vector<std::uint32_t> result(ranking.size());
+  std::uint32_t group = 0;
+  for (std::size_t p = 0; p < ranking.size(); ++p) {
+    result[p] = group;
+    if (ranking.ends_group(p)) ++group;
+  }
+  return result;
+}
+
+GoodnessCheck judge(std::string name, std::size_t begin, std::size_t end, std::span<const double> observed,
+                    const std::vector<std::vector<double>>& replicates, const std::vector<std::string>& labels) {
+  GoodnessCheck check;
+  check.name = std::move(name);
+  const double count = static_cast<double>(replicates.size());
+  std::vector<double> mean(end - begin, 0.0), deviation(end - begin, 0.0);
+  for (const auto& replicate : replicates)
+    for (std::size_t i = begin; i < end; ++i) mean[i - begin] += replicate[i] / count;
+  for (const auto& replicate : replicates)
+    for (std::size_t i = begin; i < end; ++i) deviation[i - begin] += std::pow(replicate[i] - mean[i - begin], 2) / (count - 1.0);
+  for (double& value : deviation) value = std::sqrt(value + 0.25);  // half a ballot: no division by zero for counts that never vary
+  const auto distance = [&](std::span<const double> counts) {
+    double total = 0.0;
+    for (std::size_t i = begin; i < end; ++i) total += std::pow((counts[i] - mean[i - begin]) / deviation[i - begin], 2);
+    return total;
+  };
+  check.statistic = distance(observed);
+  int further = 0;
+  for (const auto& replicate : replicates) further += distance(replicate) >= check.statistic;
+  check.p_value = (1.0 + further) / (1.0 + count);
+  std::vector<std::size_t> order(end - begin);
+  std::iota(order.begin(), order.end(), begin);
+  const auto z = [&](std::size_t i) { return (observed[i] - mean[i - begin]) / deviation[i - begin]; };
+  const std::size_t most = std::min<std::size_t>(5, order.size());
+  std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(most), order.end(),
+                    [&](std::size_t a, std::size_t b) { return std::abs(z(a)) > std::abs(z(b)); });
+  for (std::size_t i = 0; i < most; ++i) check.worst.push_back({labels[order[i]], observed[order[i]], mean[order[i] - begin], z(order[i])});
+  return check;
+}
+
+}  // namespace
+
+Goodness goodness_of_fit(const FittedModel& model, const Dataset& data, const GoodnessOptions& options) {
+  if (data.rankings.has_ties() && model.to_json().contains("ties"))
+    throw DataError("the model takes a tie as an outcome of its own; goodness of fit is checked on rankings without ties only");
+  const RankingSet& rankings = data.rankings;
+
+  // The ballots to compare, one entry each.
+  std::vector<std::uint32_t> ballots;
+  RandomStream chooser(options.seed, Purpose::permute);
+  const double share = std::min(1.0, static_cast<double>(options.max_ballots) / rankings.total_weight());
+  for (std::size_t i = 0; i < rankings.size(); ++i) {
+    const double expected = rankings.weight(i) * share;
+    const double whole = std::floor(expected);
+    const std::size_t copies = static_cast<std::size_t>(whole) + (chooser.uniform() < expected - whole ? 1 : 0);
+    ballots.insert(ballots.end(), copies, static_cast<std::uint32_t>(i));
+  }
+
+  std::vector<double> listed(data.num_items(), 0.0);
+  for (std::size_t i = 0; i < rankings.size(); ++i)
+    for (ItemId item : rankings[i].items()) listed[item] += rankings.weight(i);
+  std::vector<ItemId> shown(data.num_items());
+  std::iota(shown.begin(), shown.end(), ItemId{0});
+  std::stable_sort(shown.begin(), shown.end(), [&](ItemId a, ItemId b) { return listed[a] > listed[b]; });
+  shown.resize(std::min(shown.size(), options.max_items));
+
+  Counter layout(data, shown);
+  std::vector<double> observed(layout.size(), 0.0);
+  std::vector<std::vector<std::uint32_t>> groups(rankings.size());
+  for (std::uint32_t i : ballots) {
+    if (groups[i].empty()) groups[i] = groups_of(rankings[i]);
+    layout.add(rankings[i].items(), groups[i], observed);
+  }
+
+  std::vector<std::vector<double>> replicates(static_cast<std::size_t>(options.replicates));
+  parallel_for(replicates.size(), options.threads, [&](std::size_t r) {
+    SampleRequest request;
+    request.count = ballots.size();
+    request.seed = options.seed + 1000003 * (r + 1);
+    request.threads = 1;
+    const Sample sample = model.sample(request);
+    Counter counter(data, shown);
+    std::vector<double> counts(counter.size(), 0.0);
+    std::vector<ItemId> seen;
+    std::vector<char> takes_part(data.num_items());
+    for (std::size_t row = 0; row < ballots.size(); ++row) {
+      const RankingView drawn = sample.data.rankings[sample.data.rankings.row_ranking(row)];
+      const RankingView ballot = rankings[ballots[row]];
+      seen.clear();
+      if (data.unranked == Unranked::absent) {
+        std::fill(takes_part.begin(), takes_part.end(), 0);
+        for (ItemId item : ballot.items()) takes_part[item] = 1;
+        for (ItemId item : drawn.items())
+          if (takes_part[item] != 0) seen.push_back(item);
+      } else {
+        seen.assign(drawn.items().begin(), drawn.items().begin() + static_cast<std::ptrdiff_t>(std::min(ballot.size(), drawn.size())));
+      }
+      counter.add(seen, std::span(groups[ballots[row]]).first(seen.size()), counts);
+    }
+    replicates[r] = std::move(counts);
+  });
+
+  std::vector<std::string> labels(layout.size());
+  for (std::size_t i = 0; i < data.num_items(); ++i) {
+    labels[i] = fmt::format("first places of {}", data.items[i]);
+    labels[layout.lengths_begin() + i] = fmt::format("places listed on ballots that begin with {}", data.items[i]);
+  }
+  std::size_t at = layout.pairs_begin();
+  for (std::size_t a = 0; a < shown.size(); ++a)
+    for (std::size_t b = a + 1; b < shown.size(); ++b, ++at) labels[at] = fmt::format("{} above {}", data.items[shown[a]], data.items[shown[b]]);
+
+  Goodness result;
+  result.num_ballots = ballots.size();
+  result.replicates = options.replicates;
+  result.checks.push_back(judge("first places", 0, data.num_items(), observed, replicates, labels));
+  if (layout.num_pairs() > 0) result.checks.push_back(judge("pairs", layout.pairs_begin(), layout.lengths_begin(), observed, replicates, labels));
+  const DataTraits found = traits(data);
+  if (found.min_length != found.max_length)
+    result.checks.push_back(judge("ballot lengths", layout.lengths_begin(), layout.size(), observed, replicates, labels));
+  return result;
+}
+
+}  // namespace caucus
