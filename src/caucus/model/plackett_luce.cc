@@ -41,6 +41,11 @@ PlackettLuce::PlackettLuce(std::vector<double> utilities, TieStrengths ties) : u
   wide_ = high - low > 500.0;
   for (double utility : utilities_) worths_.push_back(std::exp(utility - largest_));
   total_worth_ = sum(worths_);
+  if (ties_.empty()) return;
+  // Tied data spread no further than the sums over subsets can hold.
+  for (double utility : utilities_) log_worths_.push_back(std::max(utility - largest_, -600.0));
+  for (double log_delta : ties_.log_delta) delta_.push_back(std::exp(log_delta));
+  TieSweep(ties_.orders, num_items()).fill_powers(log_worths_, powers_);
 }
 
 double PlackettLuce::log_prob(RankingView ranking, Unranked unranked) const {
@@ -91,12 +96,8 @@ double PlackettLuce::log_prob_wide(RankingView ranking, Unranked unranked) const
 
 double PlackettLuce::log_prob_ties(RankingView ranking, Unranked unranked) const {
   TieSweep sweep(ties_.orders, num_items());
-  std::vector<double> powers, log_worths, delta;
-  for (double utility : utilities_) log_worths.push_back(utility - largest_);
-  for (double log_delta : ties_.log_delta) delta.push_back(std::exp(log_delta));
-  sweep.fill_powers(log_worths, powers);
   const std::vector<ItemId> rest = unranked == Unranked::last ? unlisted_items(ranking, num_items()) : std::vector<ItemId>{};
-  return sweep.log_prob(ranking, rest, powers, log_worths, ties_.log_delta, delta);
+  return sweep.log_prob(ranking, rest, powers_, log_worths_, ties_.log_delta, delta_);
 }
 
 void PlackettLuce::sample(RandomStream& random, std::size_t length, std::vector<ItemId>& items,

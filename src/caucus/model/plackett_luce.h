@@ -52,6 +52,7 @@ class PlackettLuce {
   double largest_ = 0.0;
   double total_worth_ = 0.0;
   bool wide_ = false;           // utilities too far apart for products and sums of worths: work in logs
+  std::vector<double> log_worths_, powers_, delta_;  // with ties only: see TieSweep
 };
 
 }  // namespace caucus

@@ -1,0 +1,66 @@
+// Rankings laid out for the batch kernels, and the fused pass over them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "caucus/data/dataset.h"
+
+namespace caucus::pl_mixture {
+
+// Strict rankings, sorted by length so that loops over them predict well. Stage s chooses items[s] from what is left. What is
+// left after the last stage is either listed behind the stages (explicit: complete rankings and subsets, whose last listed
+// item is never a choice) or all items that the ranking does not list (implicit: ballots that stop early).
+struct Batch {
+  struct Group {  // rankings of one shape
+    std::size_t first = 0, count = 0;  // ranking numbers
+    std::size_t begin = 0;             // of the first in items
+    std::uint32_t length = 0;          // items stored per ranking
+    std::uint32_t stages = 0;
+    bool implicit = false;
+  };
+  std::size_t num_items = 0;
+  std::size_t count = 0;               // rankings that say something
+  bool all_complete = false;           // explicit, and all n items listed: wins follow from last places
+  std::vector<std::uint16_t> items16;  // one of the two, by the number of items
+  std::vector<std::uint32_t> items32;
+  std::vector<double> weights;
+  std::vector<std::uint32_t> source;   // which ranking of the set
+  std::vector<Group> groups;
+  double silent_weight = 0.0;          // of rankings that say nothing (one item, or none)
+  double total_weight = 0.0;           // of all
+  std::uint32_t max_length = 0;
+};
+
+Batch make_batch(const Dataset& data);
+
+// What one pass over the data gives, summed over rankings. K values per item or one per component.
+struct PassSums {
+  double loglik = 0.0;
+  std::vector<double> responsibility;  // [k]
+  std::vector<double> wins;            // [i * lanes + k]: weight with which item i was chosen
+  std::vector<double> exposure;        // [i * lanes + k]: sum of weight / (worth of what was left), over the stages where i was there
+};
+
+// Components are SIMD lanes: the numbers of one item for all components lie side by side, so no gather or scatter is needed.
+std::size_t padded_components(std::size_t num_components);
+
+// worths[i * lanes + k] in (0, 1], padding lanes 1; prior[k] the mixing weights, padding 0. With `posterior` (count * K, in batch
+// order) the memberships are kept; with `fixed` (same layout) they are taken from there instead and loglik is the weighted complete-data one.
+struct PassInput {
+  std::span<const double> worths;
+  std::span<const double> prior;
+  std::size_t num_components = 1;
+  double* posterior = nullptr;
+  double* row_loglik = nullptr;        // log P of each ranking, in batch order
+};
+
+// One fused E-step and accumulation: O(total length * K). Fixed blocks, so the same bits on any number of threads.
+PassSums run_pass(const Batch& batch, const PassInput& input, int threads);
+
+// Block kernel, exposed for the micro-benchmark: rankings [begin, end) of the batch into sums.
+void run_block(const Batch& batch, const PassInput& input, std::size_t begin, std::size_t end, PassSums& sums);
+
+}  // namespace caucus::pl_mixture

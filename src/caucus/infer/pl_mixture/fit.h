@@ -1,0 +1,55 @@
+// Fits a mixture of Plackett-Luce models.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "caucus/data/connectivity.h"
+#include "caucus/infer/pl_mixture/information.h"
+#include "caucus/infer/pl_mixture/options.h"
+#include "caucus/infer/pl_mixture/parameters.h"
+#include "caucus/infer/pl_mixture/solver.h"
+#include "caucus/infer/run.h"
+
+namespace caucus::pl_mixture {
+
+// Spread of estimates over bootstrap samples, components matched to the fit's.
+struct BootstrapResult {
+  int samples = 0;
+  std::vector<double> utilities, weights;           // standard errors, as in Uncertainty
+  std::vector<double> utilities_low, utilities_high;  // 95 % percentile interval
+  std::vector<double> weights_low, weights_high;
+};
+
+// Posterior summaries of the Gibbs sampler, labels aligned.
+struct PosteriorResult {
+  int draws = 0;
+  std::vector<double> mean, deviation, low, high;  // utilities [k * n + i]; 95 % credible interval
+  std::vector<double> weight_mean, weight_deviation, weight_low, weight_high;
+  std::vector<double> loglik;                      // of each kept draw
+};
+
+struct Result {
+  Parameters parameters;
+  double loglik = 0.0;
+  double entropy = 0.0;                         // of the memberships
+  double strength = 0.0;                        // regularization used
+  int iterations = 0;
+  int starts = 1;
+  int starts_agreeing = 1;                      // ended within 1e-6 (relative) of the best
+  StopReason stop_reason = StopReason::converged;
+  std::vector<double> trace;
+  std::vector<std::vector<std::size_t>> infinite;  // per component: items whose maximum-likelihood utility is not finite
+  std::optional<Uncertainty> errors;
+  std::optional<BootstrapResult> bootstrap;
+  std::optional<PosteriorResult> posterior;
+  std::vector<std::string> warnings;
+  double num_rankings = 0.0;
+};
+
+// init: the parameters of an init file, matched to the data's items, for Init::file.
+Result fit(const Dataset& data, const Options& options, const Run& run, const std::optional<Parameters>& init = std::nullopt);
+
+}  // namespace caucus::pl_mixture

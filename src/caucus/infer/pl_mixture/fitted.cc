@@ -1,0 +1,134 @@
+#include "caucus/infer/pl_mixture/fitted.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "caucus/base/parallel.h"
+#include "caucus/infer/family.h"
+
+namespace caucus::pl_mixture {
+
+FittedMixture::FittedMixture(std::vector<std::string> items, Unranked unranked, Parameters parameters)
+    : FittedModel(std::move(items), unranked), parameters_(std::move(parameters)) {
+  for (std::size_t k = 0; k < parameters_.num_components(); ++k) {
+    const auto utilities = parameters_.component(k);
+    models_.emplace_back(std::vector<double>(utilities.begin(), utilities.end()), parameters_.ties);
+  }
+}
+
+void FittedMixture::check(const Dataset& data) const {
+  if (!data.rankings.has_ties()) return;
+  for (std::size_t i = 0; i < data.rankings.size(); ++i) {
+    data.rankings[i].for_each_group([&](std::span<const ItemId> group) {
+      if (parameters_.ties.knows(group.size())) return;
+      if (parameters_.ties.empty())
+        throw DataError(fmt::format("{}: the model has no \"ties\", so it gives rankings with ties no probability; fit a model to data with ties, "
+                                    "or break the ties first",
+                                    data.source));
+      throw DataError(fmt::format("{}: a tie of {} items occurs, and the model's \"ties\" has no strength for that order", data.source,
+                                  group.size()));
+    });
+  }
+}
+
+void FittedMixture::log_joint(const Dataset& data, std::size_t first, std::size_t count, std::span<double> joint) const {
+  const std::size_t num = num_components();
+  std::vector<double> log_weights;
+  for (double weight : parameters_.weights) log_weights.push_back(weight > 0.0 ? std::log(weight) : -infinity);
+  for (std::size_t i = 0; i < count; ++i) {
+    const RankingView ranking = data.rankings[first + i];
+    for (std::size_t k = 0; k < num; ++k) joint[i * num + k] = log_weights[k] + models_[k].log_prob(ranking, data.unranked);
+  }
+}
+
+Sample FittedMixture::sample(const SampleRequest& request) const {
+  Sample result;
+  result.data.items = items();
+  // A model of races draws complete orders of all its items.
+  result.data.unranked = unranked();
+  result.labels.resize(request.count);
+  const Blocks blocks(request.count, 256, 1024);
+  struct Part {
+    std::vector<ItemId> items;
+    std::vector<std::uint8_t> ends;
+    std::vector<std::size_t> lengths;
+  };
+  std::vector<Part> parts(blocks.count());
+  parallel_for(blocks.count(), request.threads, [&](std::size_t b) {
+    std::vector<ItemId> order;
+    std::vector<std::uint8_t> ends;
+    for (std::size_t i = blocks.begin(b); i < blocks.end(b); ++i) {
+      RandomStream random(request.seed, Purpose::sample, i);
+      const std::size_t k = random.categorical(parameters_.weights);
+      result.labels[i] = static_cast<int>(k);
+      models_[k].sample(random, request.length, order, ends);
+      parts[b].items.insert(parts[b].items.end(), order.begin(), order.end());
+      parts[b].ends.insert(parts[b].ends.end(), ends.begin(), ends.end());
+      parts[b].lengths.push_back(order.size());
+    }
+  });
+  RankingSetBuilder builder;
+  for (const Part& part : parts) {
+    std::size_t begin = 0;
+    for (std::size_t length : part.lengths) {
+      const auto ends = part.ends.empty() ? std::span<const std::uint8_t>{} : std::span(part.ends).subspan(begin, length);
+      builder.add(std::span(part.items).subspan(begin, length), 1.0, ends);
+      begin += length;
+    }
+  }
+  result.data.rankings = builder.build();
+  return result;
+}
+
+nlohmann::json FittedMixture::to_json() const {
+  nlohmann::json json = extras;
+  json["components"] = nlohmann::json::array();
+  for (std::size_t k = 0; k < num_components(); ++k) {
+    nlohmann::json component = k < component_extras.size() ? component_extras[k] : nlohmann::json::object();
+    component["weight"] = parameters_.weights[k];
+    const auto utilities = parameters_.component(k);
+    component["utilities"] = std::vector<double>(utilities.begin(), utilities.end());
+    json["components"].push_back(std::move(component));
+  }
+  json["unranked"] = name_of(unranked());
+  if (!parameters_.ties.empty()) {
+    json["ties"] = nlohmann::json::object();
+    for (std::size_t o = 0; o < parameters_.ties.orders.size(); ++o)
+      json["ties"][std::to_string(parameters_.ties.orders[o])] = std::exp(parameters_.ties.log_delta[o]);
+  }
+  return json;
+}
+
+std::unique_ptr<FittedMixture> load_mixture(const nlohmann::json& model) {
+  std::vector<std::string> items = model_json::items(model);
+  const auto& components = model_json::components(model);
+  Parameters parameters(components.size(), items.size());
+  parameters.weights = model_json::weights(components);
+  for (std::size_t k = 0; k < components.size(); ++k)
+    std::ranges::copy(model_json::numbers(components[k], "utilities", items.size(), fmt::format("components[{}]", k)),
+                      parameters.component(k).begin());
+  if (const auto ties = model.find("ties"); ties != model.end()) {
+    if (!ties->is_object()) throw DataError("model file: ties: expected an object of tie strengths by order");
+    std::vector<std::pair<int, double>> strengths;
+    for (const auto& [key, value] : ties->items()) {
+      int order = 0;
+      const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), order);
+      if (error != std::errc() || end != key.data() + key.size() || order < 2)
+        throw DataError(fmt::format("model file: ties.{}: expected a tie order, 2 or more", key));
+      const double delta = model_json::number(*ties, key.c_str(), "ties");
+      if (!(delta > 0.0)) throw DataError(fmt::format("model file: ties.{}: expected a positive number", key));
+      strengths.emplace_back(order, std::log(delta));
+    }
+    std::ranges::sort(strengths);
+    for (const auto& [order, log_delta] : strengths) {
+      parameters.ties.orders.push_back(order);
+      parameters.ties.log_delta.push_back(log_delta);
+    }
+  }
+  return std::make_unique<FittedMixture>(std::move(items), model_json::unranked(model), std::move(parameters));
+}
+
+}  // namespace caucus::pl_mixture

@@ -1,0 +1,37 @@
+// A mixture of Plackett-Luce models as a FittedModel.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "caucus/infer/pl_mixture/parameters.h"
+#include "caucus/result/fitted_model.h"
+
+namespace caucus::pl_mixture {
+
+class FittedMixture : public FittedModel {
+ public:
+  FittedMixture(std::vector<std::string> items, Unranked unranked, Parameters parameters);
+
+  const Parameters& parameters() const { return parameters_; }
+  // Keys merged into each component and beside "components" when the model is written.
+  std::vector<nlohmann::json> component_extras;
+  nlohmann::json extras = nlohmann::json::object();
+
+  std::string_view family() const override { return "pl"; }
+  std::size_t num_components() const override { return parameters_.num_components(); }
+  void check(const Dataset& data) const override;
+  void log_joint(const Dataset& data, std::size_t first, std::size_t count, std::span<double> joint) const override;
+  Sample sample(const SampleRequest& request) const override;
+  nlohmann::json to_json() const override;
+
+ private:
+  Parameters parameters_;
+  std::vector<PlackettLuce> models_;
+};
+
+// From the keys of a model file.
+std::unique_ptr<FittedMixture> load_mixture(const nlohmann::json& model);
+
+}  // namespace caucus::pl_mixture

@@ -1,0 +1,381 @@
+#include "caucus/infer/pl_mixture/information.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <Eigen/Cholesky>
+#include <Eigen/LU>
+
+#include "caucus/base/parallel.h"
+
+namespace caucus::pl_mixture {
+
+namespace {
+
+using Matrix = Eigen::MatrixXd;
+using Index = Eigen::Index;
+
+Index index(std::size_t i) { return static_cast<Index>(i); }
+
+// Partial sums of Louis' formula over a block of rankings.
+struct Sums {
+  Matrix information;             // (K n + K) square, the lower triangle of scores' part
+  std::vector<Matrix> co_presence;  // per component: sum over stages where both are there of weight / S^2
+};
+
+template <class Item>
+void add_block(const Batch& batch, const std::vector<Item>& items, const Objective& objective, const Parameters& parameters,
+               const std::vector<double>& worths, const std::vector<double>& posterior, std::size_t begin, std::size_t end, Sums& sums) {
+  const std::size_t n = objective.num_items(), num = objective.num_components();
+  const std::size_t size = num * n + num;
+  constexpr std::size_t columns = 64;
+  Matrix scores(index(size), index(columns)), mixed(index(size), index(columns));
+  std::vector<Matrix> own(num, Matrix(index(n), index(columns)));
+  std::size_t filled = 0;
+  std::vector<double> left, inverse, square;
+  std::vector<char> listed(n);
+  std::vector<ItemId> order;
+  const auto flush = [&] {
+    if (filled == 0 || num == 1) return void(filled = 0);
+    // + s s^T of the mixed score, - sum_k q_k s_k s_k^T of the complete-data scores.
+    sums.information.selfadjointView<Eigen::Lower>().rankUpdate(mixed.leftCols(index(filled)));
+    for (std::size_t k = 0; k < num; ++k) {
+      auto block = sums.information.block(index(k * n), index(k * n), index(n), index(n));
+      block.selfadjointView<Eigen::Lower>().rankUpdate(own[k].leftCols(index(filled)), -1.0);
+    }
+    filled = 0;
+  };
+  for (const Batch::Group& group : batch.groups) {
+    for (std::size_t r = std::max(begin, group.first); r < std::min(end, group.first + group.count); ++r) {
+      const Item* listing = items.data() + group.begin + (r - group.first) * group.length;
+      order.assign(listing, listing + group.length);
+      if (group.implicit) {
+        std::ranges::fill(listed, 0);
+        for (ItemId item : order) listed[item] = 1;
+        for (std::size_t i = 0; i < n; ++i)
+          if (listed[i] == 0) order.push_back(static_cast<ItemId>(i));
+      }
+      const std::size_t length = order.size(), stages = group.stages;
+      const double weight = batch.weights[r], root = std::sqrt(weight);
+      const double* q = &posterior[batch.source[r] * num];
+      if (num > 1) {
+        mixed.col(index(filled)).setZero();
+        for (std::size_t k = 0; k < num; ++k) mixed(index(num * n + k), index(filled)) = root * (q[k] - parameters.weights[k]);
+      }
+      for (std::size_t k = 0; k < num; ++k) {
+        if (!(q[k] > 0.0) && num > 1) {
+          own[k].col(index(filled)).setZero();
+          continue;
+        }
+        left.assign(stages + 1, 0.0);
+        double rest = 0.0;
+        for (std::size_t p = length; p-- > stages;) rest += worths[k * n + order[p]];
+        for (std::size_t p = stages; p-- > 0;) left[p] = rest += worths[k * n + order[p]];
+        inverse.assign(stages, 0.0);
+        square.assign(stages, 0.0);
+        double sum1 = 0.0, sum2 = 0.0;
+        for (std::size_t p = 0; p < stages; ++p) {
+          inverse[p] = sum1 += 1.0 / left[p];
+          square[p] = sum2 += 1.0 / (left[p] * left[p]);
+        }
+        // Pairs are there together until the better placed leaves.
+        Matrix& both = sums.co_presence[k];
+        const double scale = weight * q[k];
+        for (std::size_t p = 0; p < stages; ++p) {
+          double* column = both.data() + order[p] * n;
+          const double value = scale * square[p];
+          for (std::size_t s = p; s < length; ++s) column[order[s]] += value;
+        }
+        for (std::size_t p = stages; p < length; ++p) {
+          double* column = both.data() + order[p] * n;
+          const double value = scale * square[stages - 1];
+          for (std::size_t s = p; s < length; ++s) column[order[s]] += value;
+        }
+        if (num == 1) continue;
+        auto score = own[k].col(index(filled));
+        score.setZero();
+        const double factor = std::sqrt(q[k]) * root;
+        for (std::size_t p = 0; p < length; ++p) {
+          const double g = (p < stages ? 1.0 : 0.0) - worths[k * n + order[p]] * inverse[std::min(p, stages - 1)];
+          score[index(order[p])] = factor * g;
+          mixed(index(k * n + order[p]), index(filled)) = root * q[k] * g;
+        }
+        // The cross terms of utilities and weights: - q_k g_k (e_k - weights)^T.
+        for (std::size_t h = 0; h < num; ++h) {
+          const double cross = weight * q[k] * ((h == k ? 1.0 : 0.0) - parameters.weights[h]);
+          for (std::size_t i = 0; i < n; ++i)
+            sums.information(index(num * n + h), index(k * n + i)) -= cross * score[index(i)] / (factor > 0.0 ? factor : 1.0);
+        }
+      }
+      if (num == 1) continue;
+      for (std::size_t h = 0; h < num; ++h) {
+        for (std::size_t k = 0; k <= h; ++k) {
+          const double b_h = parameters.weights[h], b_k = parameters.weights[k];
+          const double complete = (h == k ? b_h : 0.0) - b_h * b_k;
+          const double squared = (h == k ? q[h] : 0.0) - q[h] * b_k - b_h * q[k] + b_h * b_k;
+          sums.information(index(num * n + h), index(num * n + k)) += weight * (complete - squared);
+        }
+      }
+      if (++filled == columns) flush();
+    }
+  }
+  flush();
+}
+
+Matrix strict_information(const Objective& objective, const Parameters& parameters) {
+  const std::size_t n = objective.num_items(), num = objective.num_components();
+  const std::size_t size = num * n + (num > 1 ? num : 0);
+  const Batch& batch = objective.batch();
+  std::vector<double> posterior;
+  const Evaluation evaluation = objective.evaluate(parameters, &posterior);
+  std::vector<double> worths(num * n);
+  for (std::size_t k = 0; k < num; ++k) {
+    const auto utilities = parameters.component(k);
+    const double largest = *std::ranges::max_element(utilities);
+    for (std::size_t i = 0; i < n; ++i) worths[k * n + i] = std::exp(std::max(utilities[i] - largest, -max_spread));
+  }
+  // Each block holds its own matrices: few blocks where they are large.
+  const std::size_t limit = size > 500 ? 2 : size > 100 ? 8 : 16;
+  Sums sums = parallel_fold(
+      Blocks(batch.count, 512, limit), objective.threads(),
+      [&] {
+        Sums part;
+        part.information = Matrix::Zero(index(num * n + num), index(num * n + num));
+        part.co_presence.assign(num, Matrix::Zero(index(n), index(n)));
+        return part;
+      },
+      [&](Sums& part, std::size_t begin, std::size_t end) {
+        if (batch.items32.empty())
+          add_block(batch, batch.items16, objective, parameters, worths, posterior, begin, end, part);
+        else
+          add_block(batch, batch.items32, objective, parameters, worths, posterior, begin, end, part);
+      },
+      [](Sums& total, const Sums& part) {
+        total.information += part.information;
+        for (std::size_t k = 0; k < part.co_presence.size(); ++k) total.co_presence[k] += part.co_presence[k];
+      });
+  Matrix result = sums.information.topLeftCorner(index(size), index(size));
+  for (std::size_t k = 0; k < num; ++k) {
+    for (std::size_t i = 0; i < n; ++i) {
+      double data_expected = evaluation.expected[k * n + i];
+      if (objective.strength() > 0.0) {
+        const double p = 1.0 / (1.0 + std::exp(-parameters.component(k)[i]));
+        data_expected -= objective.strength() * 2.0 * p;
+        result(index(k * n + i), index(k * n + i)) += objective.strength() * 2.0 * p * (1.0 - p);
+      }
+      result(index(k * n + i), index(k * n + i)) += data_expected;
+      for (std::size_t j = 0; j <= i; ++j) {
+        // co_presence holds each pair once, in the column of the better placed item.
+        const Matrix& both = sums.co_presence[k];
+        const double value = i == j ? both(index(i), index(i)) : both(index(i), index(j)) + both(index(j), index(i));
+        result(index(k * n + i), index(k * n + j)) -= worths[k * n + i] * worths[k * n + j] * value;
+      }
+    }
+  }
+  result.triangularView<Eigen::StrictlyUpper>() = result.transpose();
+  return result;
+}
+
+std::vector<double> flat_gradient(const Objective& objective, const Parameters& parameters) {
+  const Evaluation e = objective.evaluate(parameters);
+  std::vector<double> g;
+  for (std::size_t j = 0; j < e.wins.size(); ++j) g.push_back(e.wins[j] - e.expected[j]);
+  if (objective.num_components() > 1)
+    for (std::size_t k = 0; k < objective.num_components(); ++k)
+      g.push_back(e.responsibility[k] - objective.total_weight() * parameters.weights[k]);
+  for (std::size_t o = 0; o < objective.tie_counts().size(); ++o) g.push_back(objective.tie_counts()[o] - e.tie_expected[o]);
+  return g;
+}
+
+void shift(Parameters& parameters, std::size_t variable, double by) {
+  const std::size_t utilities = parameters.utilities.size(), num = parameters.num_components();
+  if (variable < utilities) {
+    parameters.utilities[variable] += by;
+  } else if (num > 1 && variable < utilities + num) {
+    parameters.weights[variable - utilities] *= std::exp(by);
+    const double total = sum(parameters.weights);
+    for (double& weight : parameters.weights) weight /= total;
+  } else {
+    parameters.ties.log_delta[variable - utilities - (num > 1 ? num : 0)] += by;
+  }
+}
+
+Matrix numerical_information(const Objective& objective, const Parameters& parameters) {
+  const std::size_t num = objective.num_components();
+  const std::size_t size = parameters.utilities.size() + (num > 1 ? num : 0) + parameters.ties.orders.size();
+  Matrix result(index(size), index(size));
+  constexpr double step = 1e-4;
+  for (std::size_t j = 0; j < size; ++j) {
+    Parameters up = parameters, down = parameters;
+    shift(up, j, step);
+    shift(down, j, -step);
+    const auto high = flat_gradient(objective, up), low = flat_gradient(objective, down);
+    for (std::size_t i = 0; i < size; ++i) result(index(i), index(j)) = (low[i] - high[i]) / (2.0 * step);
+  }
+  return 0.5 * (result + result.transpose());
+}
+
+// Adds the constant directions that the likelihood does not see, scaled like the rest, so that the matrix can be inverted.
+void fix_gauge(const Objective& objective, std::size_t n, std::size_t num, bool fixed_weights, Matrix& information) {
+  const Matrix original = information;
+  for (std::size_t k = 0; k < num; ++k) {
+    if (objective.strength() > 0.0) break;
+    const double scale = std::max(original.block(index(k * n), index(k * n), index(n), index(n)).trace() / static_cast<double>(n), 1e-300);
+    information.block(index(k * n), index(k * n), index(n), index(n)).array() += scale / static_cast<double>(n);
+  }
+  if (num == 1) return;
+  auto block = information.block(index(num * n), index(num * n), index(num), index(num));
+  if (fixed_weights) {
+    information.middleRows(index(num * n), index(num)).setZero();
+    information.middleCols(index(num * n), index(num)).setZero();
+    block.setIdentity();
+  } else {
+    block.array() += std::max(block.trace() / static_cast<double>(num), 1e-300);
+  }
+}
+
+}  // namespace
+
+double information_cost(const Objective& objective) {
+  const double n = static_cast<double>(objective.num_items()), num = static_cast<double>(objective.num_components());
+  const double size = num * n + num;
+  if (objective.has_ties()) {
+    double orders = 1.0;
+    for (int order : objective.tie_orders()) orders += order;
+    return 2.0 * size * static_cast<double>(objective.data().rankings.items().size()) * num * orders * 3.0 + size * size * size;
+  }
+  double pairs = 0.0;
+  for (const Batch::Group& group : objective.batch().groups) {
+    const double length = group.implicit ? n : group.length;
+    pairs += static_cast<double>(group.count) * length * length / 2.0;
+  }
+  return num * pairs + (num > 1 ? static_cast<double>(objective.batch().count) * size * size / 4.0 : 0.0) + size * size * size;
+}
+
+Matrix observed_information(const Objective& objective, const Parameters& parameters) {
+  return objective.has_ties() ? numerical_information(objective, parameters) : strict_information(objective, parameters);
+}
+
+std::vector<double> quasi_variances(const Matrix& covariance) {
+  const Index n = covariance.rows();
+  if (n < 3) return {};
+  Matrix contrast(n, n);
+  for (Index i = 0; i < n; ++i)
+    for (Index j = 0; j < n; ++j) contrast(i, j) = covariance(i, i) + covariance(j, j) - 2.0 * covariance(i, j);
+  for (Index i = 0; i < n; ++i)
+    for (Index j = 0; j < n; ++j)
+      if (i != j && !(contrast(i, j) > 0.0)) return {};
+  // Least squares of v_ij = q_i + q_j starts the iteration.
+  const Eigen::VectorXd rows = contrast.rowwise().sum();
+  const double total = rows.sum() / (2.0 * static_cast<double>(n - 1));
+  Eigen::VectorXd q = (rows.array() - total) / static_cast<double>(n - 2);
+  const auto loss = [&](const Eigen::VectorXd& at) {
+    double sum = 0.0;
+    for (Index i = 0; i < n; ++i)
+      for (Index j = 0; j < i; ++j) {
+        if (!(at[i] + at[j] > 0.0)) return infinity;
+        const double e = std::log((at[i] + at[j]) / contrast(i, j));
+        sum += e * e;
+      }
+    return sum;
+  };
+  if (!(loss(q) < infinity)) q = covariance.diagonal();
+  double best = loss(q);
+  // Gauss-Newton on the logarithms of the ratios.
+  for (int iteration = 0; iteration < 50; ++iteration) {
+    Matrix normal = Matrix::Zero(n, n);
+    Eigen::VectorXd right = Eigen::VectorXd::Zero(n);
+    for (Index i = 0; i < n; ++i) {
+      for (Index j = 0; j < i; ++j) {
+        const double s = q[i] + q[j], e = std::log(s / contrast(i, j)), d = 1.0 / s;
+        normal(i, i) += d * d;
+        normal(j, j) += d * d;
+        normal(i, j) += d * d;
+        normal(j, i) += d * d;
+        right[i] -= d * e;
+        right[j] -= d * e;
+      }
+    }
+    const Eigen::VectorXd step = normal.ldlt().solve(right);
+    double length = 1.0;
+    bool better = false;
+    for (int halving = 0; halving < 30 && !better; ++halving, length *= 0.5) {
+      const Eigen::VectorXd trial = q + length * step;
+      const double value = loss(trial);
+      if (value < best) {
+        better = best - value > 1e-14 * best;
+        q = trial;
+        best = value;
+        if (!better) break;
+      }
+    }
+    if (!better) break;
+  }
+  std::vector<double> result(q.data(), q.data() + n);
+  for (double value : result)
+    if (!std::isfinite(value)) return {};
+  return result;
+}
+
+Uncertainty uncertainty(const Objective& objective, const Parameters& parameters, const Matrix& information, bool fixed_weights) {
+  const std::size_t n = objective.num_items(), num = objective.num_components();
+  Uncertainty result;
+  Matrix matrix = information;
+  fix_gauge(objective, n, num, fixed_weights, matrix);
+  const Eigen::LLT<Matrix> cholesky(matrix);
+  if (cholesky.info() != Eigen::Success || !(cholesky.rcond() > 1e-14)) return result;
+  const Index size = matrix.rows();
+  Matrix covariance = cholesky.solve(Matrix::Identity(size, size));
+  // To centred utilities and to weights on their own scale.
+  Matrix map = Matrix::Identity(size, size);
+  for (std::size_t k = 0; k < num; ++k)
+    map.block(index(k * n), index(k * n), index(n), index(n)).array() -= 1.0 / static_cast<double>(n);
+  if (num > 1) {
+    auto block = map.block(index(num * n), index(num * n), index(num), index(num));
+    for (std::size_t h = 0; h < num; ++h)
+      for (std::size_t k = 0; k < num; ++k)
+        block(index(h), index(k)) = parameters.weights[h] * ((h == k ? 1.0 : 0.0) - parameters.weights[k]);
+    if (fixed_weights) block.setZero();
+  }
+  covariance = map * covariance * map.transpose();
+  for (Index i = 0; i < size; ++i)
+    if (!std::isfinite(covariance(i, i)) || covariance(i, i) < -1e-9) return result;
+  const auto error = [&](std::size_t i) { return std::sqrt(std::max(covariance(index(i), index(i)), 0.0)); };
+  for (std::size_t j = 0; j < num * n; ++j) result.utilities.push_back(error(j));
+  if (num > 1)
+    for (std::size_t k = 0; k < num; ++k) result.weights.push_back(error(num * n + k));
+  for (std::size_t o = 0; o < parameters.ties.orders.size(); ++o) result.log_ties.push_back(error(num * n + (num > 1 ? num : 0) + o));
+  bool quasi = n <= 500;
+  for (std::size_t k = 0; quasi && k < num; ++k) {
+    const auto variances = quasi_variances(covariance.block(index(k * n), index(k * n), index(n), index(n)));
+    quasi = !variances.empty();
+    // A negative quasi-variance has no standard error: then none are given.
+    for (double value : variances) {
+      quasi = quasi && value >= 0.0;
+      result.quasi.push_back(std::sqrt(std::max(value, 0.0)));
+    }
+  }
+  if (!quasi) result.quasi.clear();
+  result.covariance = std::move(covariance);
+  result.usable = true;
+  return result;
+}
+
+bool newton_step(const Objective& objective, const Matrix& information, Parameters& parameters, bool fixed_weights) {
+  const std::size_t n = objective.num_items(), num = objective.num_components();
+  Matrix matrix = information;
+  fix_gauge(objective, n, num, fixed_weights, matrix);
+  std::vector<double> g = flat_gradient(objective, parameters);
+  if (fixed_weights && num > 1) std::fill_n(g.begin() + static_cast<std::ptrdiff_t>(num * n), num, 0.0);
+  const Eigen::LLT<Matrix> cholesky(matrix);
+  if (cholesky.info() != Eigen::Success) return false;
+  const Eigen::VectorXd step = cholesky.solve(Eigen::Map<const Eigen::VectorXd>(g.data(), index(g.size())));
+  if (!step.allFinite() || step.lpNorm<Eigen::Infinity>() > 1.0) return false;
+  Parameters next = parameters;
+  for (std::size_t j = 0; j < g.size(); ++j) shift(next, j, step[index(j)]);
+  if (!(objective.evaluate(next).objective() >= objective.evaluate(parameters).objective())) return false;
+  parameters = std::move(next);
+  return true;
+}
+
+}  // namespace caucus::pl_mixture
