@@ -1,0 +1,236 @@
+#include "caucus/infer/pl_regression/em.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "caucus/base/error.h"
+#include "caucus/infer/pl_regression/expectation.h"
+
+namespace caucus::pl_regression {
+
+double log_prior(const RowMatrix& lambda, double a, double b) {
+  double sum = 0.0;
+  for (Eigen::Index i = 0; i < lambda.size(); ++i)
+    if (const double value = lambda.data()[i]; value > 0.0) sum += (a - 1.0) * std::log(value) - b * value;
+  return sum;
+}
+
+namespace {
+
+std::size_t count_nonzero(const RowMatrix& lambda) { return static_cast<std::size_t>((lambda.array() > 0.0).count()); }
+
+class Em {
+ public:
+  Em(const RegressionData& data, const EmOptions& options, const Run& run) : data_(data), options_(options), run_(run) {
+    const auto size = static_cast<double>(data.num_classes * data.num_features());
+    mass_ = options.a > 1.0 ? size * (options.a - 1.0) / options.b : 1.0;
+  }
+
+  EmResult fit(RowMatrix lambda) {
+    EmResult result;
+    lambda *= mass_ / lambda.sum();
+    State state = evaluate(std::move(lambda));
+    note(result, state);
+    result.stop_reason = StopReason::iteration_limit;
+    while (result.steps < options_.max_steps) {
+      State one = step(state), two;
+      note(result, one);
+      const bool still = one.gap <= options_.tolerance * data_.total_weight() && one.nonzero == state.nonzero;
+      if (still && !revive(one)) {
+        state = std::move(one);
+        result.stop_reason = StopReason::converged;
+        break;
+      }
+      two = step(one);
+      if (!extrapolate(state, one, two)) state = std::move(two);
+      note(result, state);
+      if (run_.report({"em", result.steps, options_.max_steps, state.objective}, result.stop_reason) == Flow::stop) break;
+    }
+    result.residual = state.residual;
+    result.lambda = std::move(state.lambda);
+    result.loglik = state.sums.loglik;
+    result.log_posterior = state.objective;
+    result.num_nonzero = state.nonzero;
+    return result;
+  }
+
+ private:
+  struct State {
+    RowMatrix lambda;
+    Expectation sums;
+    double objective = 0.0;
+    double multiplier = 0.0;  // a < 1: of the fixed mass
+    double residual = 0.0;
+    double gap = 0.0;         // sum of residual^2 / count: twice the gain that a Newton step on log lambda promises
+    std::size_t nonzero = 0;
+  };
+
+  State evaluate(RowMatrix lambda) const {
+    State state;
+    state.lambda = std::move(lambda);
+    state.sums = expectation(data_, state.lambda, state.lambda, run_.threads);
+    state.nonzero = count_nonzero(state.lambda);
+    state.objective = state.sums.loglik + log_prior(state.lambda, options_.a, options_.b);
+    // At the answer the multiplier is (number active)(a - 1) / mass: the sum of eq. (10) over the active weights.
+    if (options_.a < 1.0) state.multiplier = static_cast<double>(state.nonzero) * (options_.a - 1.0) / mass_;
+    if (options_.a > 1.0) state.multiplier = options_.b;
+    for (Eigen::Index k = 0; k < state.lambda.rows(); ++k) {
+      const auto rate = state.sums.rate_of(k);
+      for (Eigen::Index j = 0; j < state.lambda.cols(); ++j) {
+        const double weight = state.lambda(k, j);
+        if (!(weight > 0.0)) continue;
+        const double won = options_.a - 1.0 + weight * state.sums.gain(k, j);
+        const double expected = weight * (state.multiplier + rate(j));
+        state.residual = std::max(state.residual, std::abs(won - expected));
+        state.gap += (won - expected) * (won - expected) / std::max(weight * rate(j), 1e-300);
+      }
+    }
+    return state;
+  }
+
+  // One EM step, eq. (10), under the fixed mass.
+  State step(const State& state) const {
+    RowMatrix next = options_.a < 1.0 ? sparse_step(state) : dense_step(state);
+    return evaluate(std::move(next));
+  }
+
+  RowMatrix dense_step(const State& state) const {
+    RowMatrix next(state.lambda.rows(), state.lambda.cols());
+    const double b = options_.a > 1.0 ? options_.b : 0.0;
+    for (Eigen::Index k = 0; k < next.rows(); ++k) {
+      const auto rate = state.sums.rate_of(k);
+      for (Eigen::Index j = 0; j < next.cols(); ++j) {
+        const double weight = state.lambda(k, j), gain = state.sums.gain(k, j), denominator = b + rate(j);
+        // A feature that is 0 in every row, or a class that never runs, has nothing to say: it keeps no weight.
+        next(k, j) = denominator > 0.0 ? (options_.a - 1.0 + weight * gain) / denominator : 0.0;
+        // On its way to the boundary, with the likelihood rising all the way: take it there.
+        if (options_.a == 1.0 && gain < 0.999 * rate(j) && weight * rate(j) < 1e-9) next(k, j) = 0.0;
+      }
+    }
+    return next * (mass_ / next.sum());
+  }
+
+  // a < 1: maximises sum (a - 1 + n) log lambda - lambda R over the active weights of fixed mass. O(K p) per root-find step.
+  RowMatrix sparse_step(const State& state) const {
+    RowMatrix next = RowMatrix::Zero(state.lambda.rows(), state.lambda.cols());
+    struct Active { Eigen::Index index; double numerator, rate; };
+    std::vector<Active> active;
+    double waiting_mass = 0.0;
+    for (Eigen::Index k = 0; k < next.rows(); ++k) {
+      const auto rate = state.sums.rate_of(k);
+      const std::size_t before = active.size();
+      std::vector<std::pair<double, Eigen::Index>> doomed;
+      for (Eigen::Index j = 0; j < next.cols(); ++j) {
+        const double weight = state.lambda(k, j);
+        if (!(weight > 0.0)) continue;
+        const double numerator = options_.a - 1.0 + weight * state.sums.gain(k, j);
+        if (numerator > 0.0) active.push_back({k * next.cols() + j, numerator, rate(j)});
+        else doomed.emplace_back(numerator, j);
+      }
+      if (active.size() > before || doomed.empty()) continue;
+      // Eq. (10) would leave this class without a weight: only the smallest tenth goes, and never the last one.
+      std::sort(doomed.begin(), doomed.end());
+      const std::size_t dropped = doomed.size() == 1 ? 0 : std::max<std::size_t>(1, doomed.size() / 10);
+      for (std::size_t d = dropped; d < doomed.size(); ++d) {
+        next(k, doomed[d].second) = state.lambda(k, doomed[d].second);
+        waiting_mass += state.lambda(k, doomed[d].second);
+      }
+    }
+    if (active.empty()) return next * (mass_ / next.sum());
+    const double target = mass_ - waiting_mass;
+    double smallest = active[0].rate, numerators = 0.0;
+    for (const Active& one : active) smallest = std::min(smallest, one.rate), numerators += one.numerator;
+    // sum numerator / (mu + rate) falls from +inf to 0 on (-smallest, inf): bracket, then Newton kept inside the bracket.
+    double low = -smallest, high = numerators / target - smallest, mu = std::clamp(state.multiplier, low, high);
+    for (int i = 0; i < 200; ++i) {
+      if (!(mu > low && mu < high)) mu = 0.5 * (low + high);
+      double value = -target, slope = 0.0;
+      for (const Active& one : active) {
+        const double term = one.numerator / (mu + one.rate);
+        value += term;
+        slope -= term / (mu + one.rate);
+      }
+      (value > 0.0 ? low : high) = mu;
+      if (std::abs(value) <= 1e-15 * mass_ || high - low <= 1e-15 * std::max(1.0, std::abs(mu))) break;
+      mu -= value / slope;
+    }
+    for (const Active& one : active) next.data()[one.index] = one.numerator / (std::max(mu, -smallest * (1.0 - 1e-15)) + one.rate);
+    return next * (mass_ / next.sum());
+  }
+
+  // SQUAREM (Varadhan & Roland 2008), scheme S3. True if `state` now holds an extrapolated point no worse than `one`.
+  bool extrapolate(State& state, const State& one, const State& two) const {
+    if (two.nonzero != state.nonzero) return false;
+    const RowMatrix r = one.lambda - state.lambda, v = two.lambda - one.lambda - r;
+    const double length = v.norm();
+    if (!(length > 0.0)) return false;
+    const double alpha = std::min(-1.0, -r.norm() / length);
+    if (alpha == -1.0) return false;
+    RowMatrix next = state.lambda - 2.0 * alpha * r + alpha * alpha * v;
+    // Nothing leaves the active set by extrapolation.
+    next = (two.lambda.array() > 0.0).select((next.array() > 0.1 * two.lambda.array()).select(next, 0.1 * two.lambda), 0.0).eval();
+    next *= mass_ / next.sum();
+    State candidate = evaluate(std::move(next));
+    if (!(candidate.objective >= two.objective)) return false;
+    state = std::move(candidate);
+    return true;
+  }
+
+  // a = 1: a weight set to zero whose gradient is positive again comes back. True if there was one.
+  bool revive(State& state) {
+    if (options_.a != 1.0 || revivals_ == 10) return false;
+    RowMatrix next = state.lambda;
+    for (Eigen::Index k = 0; k < next.rows(); ++k) {
+      const auto rate = state.sums.rate_of(k);
+      for (Eigen::Index j = 0; j < next.cols(); ++j)
+        if (next(k, j) == 0.0 && rate(j) > 0.0 && state.sums.gain(k, j) > (1.0 + 1e-6) * rate(j)) next(k, j) = 1e-6 / rate(j);
+    }
+    if (count_nonzero(next) == state.nonzero) return false;
+    ++revivals_;
+    next *= mass_ / next.sum();
+    state = evaluate(std::move(next));
+    return true;
+  }
+
+  void note(EmResult& result, const State& state) const {
+    if (!result.trace.empty()) ++result.steps;
+    result.trace.push_back(state.objective);
+    result.active.push_back(state.nonzero);
+  }
+
+  const RegressionData& data_;
+  EmOptions options_;
+  const Run& run_;
+  double mass_ = 1.0;
+  int revivals_ = 0;
+};
+
+}  // namespace
+
+EmResult fit_em(const RegressionData& data, const EmOptions& options, const Run& run, const RowMatrix* start) {
+  if (!(options.a > 0.0)) throw UsageError("a must be above 0");
+  if (options.a > 1.0 && !(options.b > 0.0))
+    throw UsageError("a > 1 with b = 0 has no maximum: the posterior rises for ever with the scale of the weights; give b > 0 (it sets only the scale)");
+  const auto k = static_cast<Eigen::Index>(data.num_classes), p = static_cast<Eigen::Index>(data.num_features());
+  RowMatrix lambda = RowMatrix::Zero(k, p);
+  if (start != nullptr) {
+    lambda = *start;
+  } else {
+    // Every class in proportion to its wins, every feature alike. A class that never wins has no weight at the maximum of a <= 1.
+    for (std::size_t i = 0; i < data.num_rows(); ++i)
+      for (const std::uint32_t winner : data.order(i)) lambda.row(winner).array() += data.weight(i);
+    if (options.a > 1.0) lambda.array() += 1.0;
+    if (options.a < 1.0) {
+      EmOptions first = options;
+      first.a = 1.0;
+      first.b = 0.0;
+      first.max_steps = 100;
+      Run quiet = run;
+      quiet.observer = nullptr;
+      lambda = fit_em(data, first, quiet).lambda;
+    }
+  }
+  return Em(data, options, run).fit(std::move(lambda));
+}
+
+}  // namespace caucus::pl_regression
