@@ -34,6 +34,11 @@ class Em {
     result.stop_reason = StopReason::iteration_limit;
     while (result.steps < options_.max_steps) {
       State one = step(state), two;
+      // Where some classes never beat the rest, their weights fall for ever against the others': no maximum.
+      if (!std::isfinite(one.objective) || one.smallest < 1e-200) {
+        result.unbounded = true;
+        break;
+      }
       note(result, one);
       const bool still = one.gap <= options_.tolerance * data_.total_weight() && one.nonzero == state.nonzero;
       if (still && !revive(one)) {
@@ -42,7 +47,7 @@ class Em {
         break;
       }
       two = step(one);
-      if (!extrapolate(state, one, two)) state = std::move(two);
+      if (!extrapolate(state, one, two)) state = std::isfinite(two.objective) ? std::move(two) : std::move(one);
       note(result, state);
       if (run_.report({"em", result.steps, options_.max_steps, state.objective}, result.stop_reason) == Flow::stop) break;
     }
@@ -61,6 +66,7 @@ class Em {
     double objective = 0.0;
     double multiplier = 0.0;  // a < 1: of the fixed mass
     double residual = 0.0;
+    double smallest = infinity;  // of the non-zero weights
     double gap = 0.0;         // sum of residual^2 / count: twice the gain that a Newton step on log lambda promises
     std::size_t nonzero = 0;
   };
@@ -82,6 +88,7 @@ class Em {
         const double won = options_.a - 1.0 + weight * state.sums.gain(k, j);
         const double expected = weight * (state.multiplier + rate(j));
         state.residual = std::max(state.residual, std::abs(won - expected));
+        state.smallest = std::min(state.smallest, weight);
         state.gap += (won - expected) * (won - expected) / std::max(weight * rate(j), 1e-300);
       }
     }

@@ -21,6 +21,7 @@ struct EmResult {
   double log_posterior = 0.0;   // loglik + sum over non-zero weights of (a - 1) log lambda - b lambda
   std::size_t num_nonzero = 0;
   double residual = 0.0;        // largest |lambda dF/dlambda| over non-zero weights, in counts
+  bool unbounded = false;       // rankings: there is no maximum, since some classes never beat the rest; these weights are on the way
   int steps = 0;
   StopReason stop_reason = StopReason::converged;
   std::vector<double> trace;    // log_posterior after each step: rises, but where weights leave the active set (a < 1)
