@@ -1,0 +1,203 @@
+// The report data, schema caucus.report/1 (docs/report-data.md). Views read this and nothing else.
+// Items are 0-based positions in a model's `items`; groups are 0-based positions in its `groups`.
+
+export type Interval = [number, number];
+
+export interface ReportData {
+  schema: "caucus.report/1";
+  title: string;
+  sentences: string[];
+  data?: DataSummary;
+  models: ModelReport[];
+  selection?: Selection;
+  comparison?: Comparison;
+  changes?: Change[];
+  warnings: Warning[];
+  provenance: Provenance;
+}
+
+export interface Warning {
+  text: string;
+  source?: string;
+}
+
+export interface Provenance {
+  command?: string;
+  version: string;
+  facts: [string, string][];
+}
+
+export interface DataSummary {
+  source: string;
+  digest: string;
+  num_rankings: number;
+  num_unique: number;
+  num_items: number;
+  kind: string;
+  min_length: number;
+  max_length: number;
+  has_ties: boolean;
+  unranked: string;
+  lengths: [number, number][]; // items listed, number of rankings
+  items: string[];
+  first_places: number[]; // rankings that put the item first (ties share)
+  mentions: number[]; // rankings that list the item
+  sentences: string[];
+}
+
+export interface Group {
+  label: number;
+  weight: number;
+  weight_interval?: Interval;
+  size?: number;
+  words: string;
+  sure?: number; // share of its members that belong here with probability 0.9 or more
+  likes: number[];
+  rejects: number[];
+  order: number[]; // best first
+  utilities?: number[];
+  utility_intervals?: (Interval | null)[];
+  unbounded?: number[]; // items whose utility the data do not bound
+  mean_place?: number[];
+  first_place?: number[];
+  theta?: number | number[];
+  theta_intervals?: Interval[];
+}
+
+export interface Pairs {
+  items: number[];
+  how: string;
+  everyone: number[]; // per mille, row before column, row-major
+  groups: number[][];
+}
+
+export interface Memberships {
+  num_rankings: number;
+  mean_certainty: number;
+  groups: { count: number; very_sure: number; fairly_sure: number; unsure: number; bins: number[] }[];
+  average?: number[][]; // per mille: rows the group assigned, columns the average membership
+}
+
+export interface BallotMap {
+  total: number; // rankings in the data
+  x: number[];
+  y: number[];
+  group: number[];
+  certainty: number[]; // percent
+  weight: number[];
+  ballots: number[][]; // the first items of each, best first; may be shorter than x
+  axes: [string, string];
+  words: string;
+}
+
+export interface Trace {
+  name: string;
+  words: string;
+  chains: { name: string; iterations?: number[]; values: number[] }[];
+  burnin?: number;
+}
+
+export interface Diagnostic {
+  name: string;
+  value: string;
+  words: string;
+  good?: boolean;
+}
+
+export interface Check {
+  name: string;
+  words: string;
+  p_value?: number;
+  unit: "share" | "count";
+  rows: { label: string; observed: number; expected: number; low: number; high: number }[];
+}
+
+export interface Goodness {
+  sentences: string[];
+  checks: Check[];
+}
+
+export interface Clusters {
+  num_clusters: [number, number][]; // number of clusters, draws
+  coclustering?: { labels: number[]; values: number[] }; // per mille, row-major, in the order of labels (groups)
+  words: string;
+}
+
+export interface Regression {
+  classes: string[];
+  features: string[];
+  ranking: boolean;
+  lambda: number[][]; // per class, per feature
+  intervals?: (Interval | null)[][];
+  scale: string; // what the numbers are
+  path?: { parameter: string; values: number[]; series: { name: string; estimator: string; values: number[] }[] };
+  roc?: { name: string; auc: number; fpr: number[]; tpr: number[] }[];
+  calibration?: { predicted: number; observed: number; count: number; low: number; high: number }[];
+  confusion?: number[][]; // rows true, columns predicted
+  scores: [string, string][];
+}
+
+export interface ModelReport {
+  name: string;
+  family: string;
+  family_title: string;
+  family_words: string;
+  method: string;
+  sentences: string[];
+  items: string[];
+  order: number[]; // all rankings together, best first
+  mean_place?: number[];
+  first_place?: number[];
+  probabilities_how?: string;
+  groups: Group[];
+  pairs?: Pairs;
+  memberships?: Memberships;
+  map?: BallotMap;
+  traces: Trace[];
+  diagnostics: Diagnostic[];
+  goodness?: Goodness;
+  clusters?: Clusters;
+  regression?: Regression;
+  scores: { loglik?: number; num_rankings?: number; num_parameters?: number; aic?: number; bic?: number; icl?: number; seconds?: number };
+}
+
+export interface Selection {
+  family: string;
+  criterion: string;
+  chosen_k: number;
+  sentences: string[];
+  table: {
+    k: number;
+    loglik?: number | null;
+    bic?: number | null;
+    aic?: number | null;
+    icl?: number | null;
+    heldout_mean?: number | null;
+    heldout_se?: number | null;
+    seconds?: number | null;
+  }[];
+}
+
+export interface Comparison {
+  sentences: string[];
+  folds?: number;
+  table: {
+    name: string;
+    heldout_mean: number;
+    heldout_se: number;
+    difference?: number | null; // to the best, paired
+    difference_se?: number | null;
+    groups?: number | null;
+    seconds?: number | null;
+    memory_mb?: number | null;
+  }[];
+  left_out: { name: string; why: string }[];
+}
+
+export interface Change {
+  from: number; // models
+  to: number;
+  sentences: string[];
+  cross?: number[][]; // rankings by group of `from` and group of `to`
+  match: number[]; // for each group of `to` the group of `from` most like it, -1: none
+}
