@@ -1,7 +1,7 @@
 // The page: plain words first, then the views in sections. It knows the data and the element to fill, not where they come from.
 import { swatch } from "./chart";
 import { button, h, selectBox } from "./dom";
-import { count, list, percent } from "./format";
+import { count, percent } from "./format";
 import { State, type SortKey } from "./state";
 import type { ReportData } from "./types";
 import { mount, type Mounted, type ViewMaker } from "./view";
@@ -64,15 +64,12 @@ export function startApp(root: HTMLElement, report: ReportData): void {
       words.append(h("div", { class: "warnings", role: "note", "aria-label": "Warnings" }, h("h3", {}, report.warnings.length === 1 ? "One thing to know" : "Things to know"),
         h("ul", {}, ...report.warnings.map((one) => h("li", {}, one.source && report.models.length > 1 ? `${one.source}: ${one.text}` : one.text)))));
     if (!model || model.groups.length === 0) return;
-    const name = (items: number[]) => list(items.map((i) => model.items[i]));
     const shown = showAllCards ? model.groups : model.groups.slice(0, CARDS);
     words.append(h("div", { class: "cards" }, ...shown.map((group, k) => {
       const card = button(null, () => state.toggle(k), { class: `card ${state.colour(k) < 0 ? "gx" : `g${state.colour(k)}`}`, "aria-pressed": String(state.selected.has(k)), "data-group": group.label,
         disabled: model.groups.length < 2 });
       card.append(h("span", { class: "card-head" }, swatch(state.colour(k)), h("span", {}, model.groups.length > 1 ? `Group ${group.label}` : "All voters"), model.groups.length > 1 ? h("b", {}, percent(group.weight)) : null),
         h("span", { class: "card-words" }, group.words));
-      if (group.likes.length) card.append(h("span", { class: "card-row" }, h("i", {}, "likes"), h("span", {}, name(group.likes))));
-      if (group.rejects.length) card.append(h("span", { class: "card-row" }, h("i", {}, "rejects"), h("span", {}, name(group.rejects))));
       if (state.selected.size > 0 && !state.selected.has(k)) card.classList.add("dim");
       return card;
     })));

@@ -76,7 +76,7 @@ export function cell(x: number, y: number, width: number, height: number, streng
     s("rect", { class: negative ? "cell minus" : "cell plus", x, y, width: Math.max(1, width - 1), height: Math.max(1, height - 1), rx: Math.min(3, width / 6),
       "fill-opacity": Math.max(0.03, Math.min(1, strength)).toFixed(3) }));
   if (text && textWidth(text, 11) <= width - 4 && height >= 14)
-    group.append(s("text", { class: strength > 0.55 ? "cell-text strong" : "cell-text", x: x + width / 2, y: y + height / 2 + 0.5, "text-anchor": "middle",
+    group.append(s("text", { class: strength > 0.75 ? "cell-text strong" : "cell-text", x: x + width / 2, y: y + height / 2 + 0.5, "text-anchor": "middle",
       "dominant-baseline": "central" }, text));
   return group;
 }

@@ -2,14 +2,14 @@
 import { button, h, s } from "./dom";
 import { save, standaloneSvg } from "./download";
 import type { State } from "./state";
-import { tableElement, toCsv, type Table } from "./table";
+import { tableElement, tableSvg, toCsv, type Table } from "./table";
 import { listenForTips } from "./tooltip";
 
 export interface View {
   id: string;
   title: string;
   lead: string;
-  wide?: boolean;
+  size?: "wide" | "big"; // the whole row, or two columns
   // The drawing for this width, made anew whenever something changes. `redraw` is for the view's own controls.
   draw(width: number, redraw: () => void): { drawing: Element; controls?: Element[]; note?: string };
   table?(): Table;
@@ -35,13 +35,13 @@ export function mount(view: View, fileStem: string): Mounted {
   const note = h("p", { class: "note" });
   const tableBox = h("div", { class: "table-box", hidden: true });
   const tools = h("div", { class: "tools" });
-  const element = h("section", { id: view.id, class: view.wide ? "view wide" : "view", "aria-labelledby": `${view.id}-title` },
+  const element = h("section", { id: view.id, class: view.size ? `view ${view.size}` : "view", "aria-labelledby": `${view.id}-title` },
     h("header", {}, h("h3", { id: `${view.id}-title` }, view.title), tools), h("p", { class: "lead" }, view.lead), controls, figure, note, tableBox);
   const stem = `${fileStem}-${view.id}`;
   let drawn: Element | undefined;
 
   const redraw = () => {
-    const width = Math.floor(figure.clientWidth);
+    const width = Math.floor(figure.clientWidth) - 6; // without its padding
     if (width < 50) return;
     const focused = document.activeElement instanceof HTMLElement && controls.contains(document.activeElement)
       ? Array.from(controls.querySelectorAll("button, select")).indexOf(document.activeElement) : -1;
@@ -67,7 +67,8 @@ export function mount(view: View, fileStem: string): Mounted {
     tools.append(toggle, button("CSV", () => save(`${stem}.csv`, "text/csv;charset=utf-8", toCsv(makeTable())), { "aria-label": `Download CSV: ${view.title}` }));
   }
   tools.append(button("SVG", () => {
-    const text = view.svg ? view.svg() : drawn instanceof SVGSVGElement ? standaloneSvg(drawn, view.title) : "";
+    const inside = drawn instanceof SVGSVGElement ? drawn : drawn?.querySelector("svg.chart");
+    const text = view.svg ? view.svg() : inside instanceof SVGSVGElement ? standaloneSvg(inside, view.title) : view.table ? tableSvg(view.table(), view.title) : "";
     if (text) save(`${stem}.svg`, "image/svg+xml", text);
   }, { "aria-label": `Download SVG: ${view.title}` }));
   return { element, redraw };

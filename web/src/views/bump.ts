@@ -14,6 +14,7 @@ export const bump: ViewMaker = (state) => {
   let pinned = -1;
   return {
     id: "consensus",
+    size: "big",
     title: model.groups.length > 1 ? "The order each group agrees on" : "The order",
     lead: model.groups.length > 1
       ? "Each line is one item; each column is one group, best at the top. Lines that cross are where the groups disagree. Click a line to keep it marked."
@@ -49,9 +50,12 @@ export const bump: ViewMaker = (state) => {
         const best = places[visible[0]][item];
         const parts = s("g", { class: `bump ${focus ? (strong ? "strong" : "weak") : ""}`, "data-item": item });
         const points = visible.map((k, v) => [x(v), y(places[k][item])] as [number, number]);
-        if (points.length > 1) {
-          const d = path(points) ?? "";
-          parts.append(s("path", { class: "bump-hit", d }), s("path", { class: `bump-line b${model.order.indexOf(item) % 8}`, d }));
+        // Piece by piece: between two columns that both have the item below the places shown there is nothing to see.
+        for (let v = 0; v + 1 < points.length; ++v) {
+          const below = [v, v + 1].filter((c) => places[visible[c]][item] > depth).length;
+          if (below === 2) continue;
+          const d = path([points[v], points[v + 1]]) ?? "";
+          parts.append(s("path", { class: "bump-hit", d }), s("path", { class: `bump-line b${model.order.indexOf(item) % 8}${below ? " faint" : ""}`, d }));
         }
         visible.forEach((k, v) => {
           const place = places[k][item];

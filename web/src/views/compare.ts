@@ -12,7 +12,7 @@ export const comparison: ViewMaker = (state) => {
     id: "comparison",
     title: "Which kind of model predicts best",
     lead: found.sentences.join(" "),
-    wide: true,
+    size: "wide",
     draw(width) {
       const left = widestLabel(rows.map((r) => r.name), Math.min(180, width * 0.3), 13) + 12, facts = width > 560 ? 190 : 0, right = 16 + facts, row = 34, top = facts ? 22 : 0, height = top + rows.length * row + 44;
       const x = scaleLinear(padded(Math.min(...rows.map((r) => r.heldout_mean - 2 * r.heldout_se)), Math.max(...rows.map((r) => r.heldout_mean + 2 * r.heldout_se))), [left, width - right]);
@@ -21,7 +21,7 @@ export const comparison: ViewMaker = (state) => {
       if (facts) ["groups", "time"].forEach((name, c) => drawing.append(s("text", { class: "column-head", x: width - facts + 70 + c * 84, y: 13, "text-anchor": "end" }, name)));
       rows.forEach((r, i) => {
         const y = top + i * row + row / 2;
-        const parts = s("g", { "data-name": r.name, "data-value": r.heldout_mean }, s("text", { class: i === 0 ? "value" : "", x: left - 12, y, "text-anchor": "end", "dominant-baseline": "central" }, fitText(r.name, left - 14)),
+        const parts = s("g", { "data-name": r.name, "data-value": r.heldout_mean }, s("text", { class: i === 0 ? "value" : "", x: left - 12, y, "text-anchor": "end", "dominant-baseline": "central" }, fitText(r.name, left - 12)),
           s("line", { class: "whisker g0", x1: x(r.heldout_mean - 1.96 * r.heldout_se), x2: x(r.heldout_mean + 1.96 * r.heldout_se), y1: y, y2: y }), symbol(i === 0 ? 1 : 0, x(r.heldout_mean), y, 5.5));
         if (facts) {
           if (typeof r.groups === "number") parts.append(s("text", { x: width - facts + 70, y, "text-anchor": "end", "dominant-baseline": "central" }, number(r.groups)));
@@ -48,7 +48,7 @@ export const models: ViewMaker = (state) => {
     id: "models",
     title: "The models side by side",
     lead: "Log-likelihood: higher fits better. BIC and ICL charge for every parameter: lower is better. Compare them only between models of the same data.",
-    wide: true,
+    size: "wide",
     draw() {
       const best = Math.min(...all.map((m) => m.scores.bic ?? Infinity));
       const cells = (m: (typeof all)[number], i: number) => {
@@ -73,7 +73,7 @@ export const changes: ViewMaker = (state) => {
     id: "changes",
     title: "What changed between the models",
     lead: "Groups of two models are matched by who is in them or, without data, by what they like.",
-    wide: true,
+    size: "wide",
     draw(width, redraw) {
       const change = all[at], from = state.report.models[change.from], to = state.report.models[change.to];
       const box = h("div", {}, h("ul", { class: "sentences" }, ...change.sentences.map((text) => h("li", {}, text))));

@@ -43,14 +43,14 @@ export const mentions: ViewMaker = (state) => {
       const query = state.query.trim().toLocaleLowerCase();
       const items = data.items.map((_, i) => i).filter((i) => data.items[i].toLocaleLowerCase().includes(query)).sort((a, b) => data.first_places[b] - data.first_places[a] || data.mentions[b] - data.mentions[a]);
       const shown = pager.slice(items);
-      const left = widestLabel(shown.map((i) => data.items[i]), Math.min(220, width * 0.34)) + 12, right = 62, row = 24, height = shown.length * row + 26;
+      const left = widestLabel(shown.map((i) => data.items[i]), Math.min(220, width * 0.38)) + 12, right = 62, row = 24, height = shown.length * row + 26;
       const x = scaleLinear([0, Math.max(1, ...data.mentions)], [left, width - right]);
       const drawing = svgRoot(width, height, "First places and mentions by item");
       drawing.append(axisBottom(x, 0, height - 22, { format: count, count: Math.max(2, Math.round((width - left - right) / 100)) }));
       shown.forEach((i, r) => {
         const y = r * row + 3;
         drawing.append(mark(s("g", { "data-item": i, "data-value": data.first_places[i] },
-          s("text", { x: left - 12, y: y + 9, "text-anchor": "end", "dominant-baseline": "central" }, fitText(data.items[i], left - 14)),
+          s("text", { x: left - 12, y: y + 9, "text-anchor": "end", "dominant-baseline": "central" }, fitText(data.items[i], left - 12)),
           s("rect", { class: "bar pale", x: left, y, width: Math.max(0.5, x(data.mentions[i]) - left), height: 18, rx: 3 }),
           s("rect", { class: "bar g0", x: left, y, width: Math.max(0.5, x(data.first_places[i]) - left), height: 18, rx: 3 }),
           s("text", { class: "value", x: x(data.mentions[i]) + 6, y: y + 9, "dominant-baseline": "central" }, count(data.first_places[i]))),

@@ -124,7 +124,7 @@ export const goodness: ViewMaker = (state) => {
       shown.forEach((r, i) => {
         const y = i * row + row / 2, outside = r.observed < r.low || r.observed > r.high;
         const parts = s("g", { "data-observed": r.observed, "data-expected": r.expected },
-          s("text", { x: left - 12, y, "text-anchor": "end", "dominant-baseline": "central" }, fitText(r.label, left - 14)),
+          s("text", { x: left - 12, y, "text-anchor": "end", "dominant-baseline": "central" }, fitText(r.label, left - 12)),
           s("rect", { class: "band", x: x(r.low), y: y - 7, width: Math.max(2, x(r.high) - x(r.low)), height: 14, rx: 3 }),
           s("line", { class: "expected", x1: x(r.expected), x2: x(r.expected), y1: y - 7, y2: y + 7 }), symbol(outside ? 1 : 0, x(r.observed), y, 4.4));
         drawing.append(mark(parts, r.label, ["observed", text(r.observed)], ["the model expects", text(r.expected)], ["95% of repeats", `${text(r.low)} to ${text(r.high)}`]));

@@ -17,14 +17,14 @@ export const firstPlaces: ViewMaker = (state) => {
       const items = state.items(), shown = pager.slice(items), visible = state.visible();
       const columns = [...visible.map((k) => ({ head: String(model.groups[k].label), full: `Group ${model.groups[k].label}`, label: model.groups[k].label as number | "all", values: model.groups[k].first_place }))];
       if (model.groups.length > 1 && model.first_place) columns.push({ head: "All", full: "Everyone", label: "all", values: model.first_place });
-      const left = widestLabel(shown.map((i) => model.items[i]), Math.min(220, width * 0.34)) + 10;
+      const left = widestLabel(shown.map((i) => model.items[i]), Math.min(220, width * 0.38)) + 10;
       const wide = Math.min(96, (width - left) / columns.length), row = 24, head = 26;
       const strongest = Math.max(0.02, ...columns.flatMap((c) => c.values ?? []));
       const drawing = svgRoot(width, head + shown.length * row + 2, "First-place probabilities");
       columns.forEach((column, c) => drawing.append(s("text", { class: "column-head", x: left + (c + 0.5) * wide, y: 15, "text-anchor": "middle" },
         wide > 64 ? column.full : column.head)));
       shown.forEach((item, r) => {
-        drawing.append(s("text", { x: left - 10, y: head + (r + 0.5) * row, "text-anchor": "end", "dominant-baseline": "central" }, fitText(model.items[item], left - 12)));
+        drawing.append(s("text", { x: left - 10, y: head + (r + 0.5) * row, "text-anchor": "end", "dominant-baseline": "central" }, fitText(model.items[item], left - 10)));
         columns.forEach((column, c) => {
           const p = column.values?.[item] ?? 0;
           const box = cell(left + c * wide, head + r * row, wide, row, Math.sqrt(p / strongest) * 0.95, percent(p));
@@ -65,7 +65,7 @@ export const headToHead: ViewMaker = (state) => {
       const items = state.sort === "overall" && !state.query ? pairs.items : state.items().filter((i) => row.has(i));
       const shown = pager.slice(items);
       const across = state.query ? pairs.items.slice(0, 15) : shown;
-      const left = widestLabel(shown.map((i) => model.items[i]), Math.min(200, width * 0.32)) + 10;
+      const left = widestLabel(shown.map((i) => model.items[i]), Math.min(200, width * 0.38)) + 10;
       const wide = Math.min(64, (width - left) / Math.max(across.length, 1)), high = Math.max(20, Math.min(30, wide));
       const nameLength = widestLabel(across.map((i) => model.items[i]), 110, 11);
       const level = wide > nameLength + 8, head = level ? 24 : nameLength * 0.72 + 20;
@@ -79,7 +79,7 @@ export const headToHead: ViewMaker = (state) => {
           : s("text", { class: "column-head", "text-anchor": "start", transform: `translate(${x + 2},${head - 8}) rotate(-45)` }, name));
       });
       shown.forEach((item, r) => {
-        drawing.append(s("text", { x: left - 10, y: head + (r + 0.5) * high, "text-anchor": "end", "dominant-baseline": "central" }, fitText(model.items[item], left - 12)));
+        drawing.append(s("text", { x: left - 10, y: head + (r + 0.5) * high, "text-anchor": "end", "dominant-baseline": "central" }, fitText(model.items[item], left - 10)));
         across.forEach((other, c) => {
           const x = left + c * step, y = head + r * high;
           if (other === item) {

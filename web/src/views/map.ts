@@ -71,13 +71,12 @@ export const ballotMap: ViewMaker = (state) => {
     radius = n > 20000 ? 1.2 : n > 3000 ? 1.8 : n > 600 ? 2.6 : 3.6;
   };
   const size = (i: number) => radius * Math.min(3, Math.sqrt(Math.sqrt(Math.max(1, map.weight[i]))));
-  const paint = (target: HTMLCanvasElement) => {
+  const paint = (target: HTMLCanvasElement, ratio: number) => {
     const context = target.getContext("2d");
     if (!context) return;
-    const ratio = target.width / target.clientWidth || 1;
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.clearRect(0, 0, target.width, target.height);
-    const style = getComputedStyle(target);
+    const style = getComputedStyle(document.documentElement);
     const colours = model.groups.map((_, k) => style.getPropertyValue(state.colour(k) < 0 ? "--gx" : `--${colourClass(state.colour(k))}`).trim() || "#888");
     const few = n <= 6000;
     // The chosen groups are painted last, so they lie on top.
@@ -103,6 +102,7 @@ export const ballotMap: ViewMaker = (state) => {
   };
   const view: View = {
     id: "map",
+    size: "big",
     title: "A map of the rankings",
     lead: map.words,
     draw(width) {
@@ -141,7 +141,7 @@ export const ballotMap: ViewMaker = (state) => {
         showTip(tip(i), box.left + px[i], box.top + py[i]);
       });
       canvas.addEventListener("blur", hideTip);
-      requestAnimationFrame(() => paint(target));
+      paint(target, ratio);
       const visible = state.visible(), notes = [];
       const drawn = map.weight.reduce((a, b) => a + b, 0);
       if (drawn < map.total - 0.5) notes.push(`A sample of ${count(n)} different rankings out of ${count(map.total)} rankings in all.`);

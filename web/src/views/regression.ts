@@ -14,6 +14,7 @@ export const coefficients: ViewMaker = (state) => {
   let sort = "size";
   return {
     id: "coefficients",
+    size: "big",
     title: "What speaks for each outcome",
     lead: `${fit.scale} Larger means the feature pulls more towards that outcome; zero means it plays no part. Lines are 95% intervals where the method gives them.`,
     draw(width, redraw) {
@@ -33,7 +34,7 @@ export const coefficients: ViewMaker = (state) => {
       shown.forEach((j, r) => {
         const y = r * row + row / 2;
         drawing.append(s("line", { class: "row-line", x1: left, x2: width - right, y1: y + row / 2, y2: y + row / 2 }),
-          s("text", { x: left - 12, y, "text-anchor": "end", "dominant-baseline": "central" }, fitText(fit.features[j], left - 14)));
+          s("text", { x: left - 12, y, "text-anchor": "end", "dominant-baseline": "central" }, fitText(fit.features[j], left - 12)));
         classes.forEach((k, v) => {
           const offset = classes.length === 1 ? 0 : ((v + 0.5) / classes.length - 0.5) * (row - 10), value = fit.lambda[k][j], interval = fit.intervals?.[k]?.[j];
           const parts = s("g", { "data-class": k, "data-feature": j, "data-value": value });
@@ -141,7 +142,7 @@ export const confusion: ViewMaker = (state) => {
       const drawing = svgRoot(width, head + shown.length * row + 2, "Confusion table");
       shown.forEach((k, c) => drawing.append(s("text", { class: "column-head", x: left + (c + 0.5) * wide, y: 15, "text-anchor": "middle" }, fitText(fit.classes[k], wide - 6))));
       shown.forEach((k, r) => {
-        drawing.append(s("text", { x: left - 10, y: head + (r + 0.5) * row, "text-anchor": "end", "dominant-baseline": "central" }, fitText(fit.classes[k], left - 12)));
+        drawing.append(s("text", { x: left - 10, y: head + (r + 0.5) * row, "text-anchor": "end", "dominant-baseline": "central" }, fitText(fit.classes[k], left - 10)));
         shown.forEach((other, c) => {
           const value = table[k][other], share = total[k] > 0 ? value / total[k] : 0;
           drawing.append(mark(cell(left + c * wide, head + r * row, wide, row, share * 0.95, count(value), k !== other), `True: ${fit.classes[k]}`, ["predicted", fit.classes[other]], ["cases", `${count(value)} (${percent(share)})`]));

@@ -18,13 +18,14 @@ export const utilities: ViewMaker = (state) => {
   const values = (k: number) => (measure === "utility" ? model.groups[k].utilities : model.groups[k].mean_place);
   return {
     id: "utilities",
+    size: "big",
     title: "What each group likes",
     lead: measures[0][0] === "utility"
       ? "Further right is liked more. One step to the right makes an item about 2.7 times as likely to be picked first. Lines are 95% intervals: where two lines overlap widely, the order is not sure."
       : "The average place an item gets in each group's rankings. Further left is liked more.",
     draw(width, redraw) {
       const items = state.items(), shown = pager.slice(items), visible = state.visible();
-      const left = widestLabel(shown.map((i) => model.items[i]), Math.min(220, width * 0.34)) + 12, right = 16;
+      const left = widestLabel(shown.map((i) => model.items[i]), Math.min(220, width * 0.38)) + 12, right = 16;
       const row = Math.max(24, 10 + 7 * Math.min(visible.length, 4)), height = shown.length * row + 44;
       let low = Infinity, high = -Infinity;
       for (const k of visible)
@@ -49,7 +50,7 @@ export const utilities: ViewMaker = (state) => {
       shown.forEach((item, r) => {
         const y = r * row + row / 2;
         drawing.append(s("line", { class: "row-line", x1: left, x2: width - right, y1: y + row / 2, y2: y + row / 2 }),
-          s("text", { x: left - 12, y, "text-anchor": "end", "dominant-baseline": "central" }, fitText(model.items[item], left - 14), s("title", {}, model.items[item])));
+          s("text", { x: left - 12, y, "text-anchor": "end", "dominant-baseline": "central" }, fitText(model.items[item], left - 12), s("title", {}, model.items[item])));
         visible.forEach((k, v) => {
           const group = model.groups[k], value = values(k)?.[item];
           if (value === undefined) return;
