@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include "caucus/base/error.h"
+#include "caucus/infer/pl_mixture/family.h"
 
 namespace caucus {
 
 const std::vector<std::unique_ptr<Family>>& families() {
   static const std::vector<std::unique_ptr<Family>> list = [] {
     std::vector<std::unique_ptr<Family>> made;
+    made.push_back(make_pl_mixture_family());
     return made;
   }();
   return list;
