@@ -1,0 +1,480 @@
+// CSV in its five ranking forms.
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <unordered_map>
+
+#include <fmt/format.h>
+
+#include "caucus/io/csv.h"
+#include "caucus/io/csv_layout.h"
+#include "caucus/io/diagnostics.h"
+#include "caucus/io/readers.h"
+#include "caucus/io/table.h"
+#include "caucus/io/text.h"
+
+namespace caucus {
+
+namespace {
+
+class CsvRankings {
+ public:
+  CsvRankings(const Source& source, const ReadOptions& options)
+      : source_(source), options_(options), diagnostics_(source.name()), reader_(source.text(), guess_delimiter(source.text())) {}
+
+  Dataset read(Format format) {
+    read_header(format);
+    switch (layout_.format) {
+      case Format::csv_wide: read_wide(); break;
+      case Format::csv_matrix: read_matrix(); break;
+      case Format::csv_pairwise: layout_.counts ? read_pair_counts() : read_pairs(); break;
+      case Format::csv_ratings: layout_.ratings_matrix ? read_rating_matrix() : read_triples(); break;
+      default: read_triples(); break;
+    }
+    diagnostics_.throw_if_any();
+    return finish();
+  }
+
+ private:
+  void read_header(Format format) {
+    if (!reader_.next()) throw DataError(source_.name() + ": is empty, expected a table with a header line");
+    for (const CsvCell& cell : reader_.cells()) header_.emplace_back(cell.text);
+    // Commas at the ends of lines make nameless columns.
+    while (header_.size() > 1 && header_.back().empty()) header_.pop_back();
+    // The first rows, for guessing, by a reader of their own.
+    CsvSample sample;
+    CsvReader ahead(source_.text(), guess_delimiter(source_.text()));
+    ahead.next();
+    for (std::size_t bytes = 0; sample.size() < 200 && bytes < (1U << 20) && ahead.next();) {
+      auto& row = sample.emplace_back();
+      for (const CsvCell& cell : ahead.cells()) {
+        row.emplace_back(cell.text);
+        bytes += cell.text.size() + 1;
+      }
+    }
+    layout_ = find_layout(header_, sample, options_, format, source_.name());
+    std::vector<bool> used(header_.size(), false);
+    for (const std::size_t column : layout_.columns) used[column] = true;
+    if (layout_.weight) used[*layout_.weight] = true;
+    for (std::size_t i = 0; i < header_.size(); ++i) {
+      if (used[i] || header_[i].empty()) continue;
+      kept_columns_.push_back(i);
+      kept_.emplace_back();
+    }
+    if (layout_.weight_guessed_by_loose_name)
+      warnings_.emplace_back("the column 'weight' was taken as the rows' weights; --weight-column none keeps it as a covariate");
+  }
+
+  // The next record; complains about rows that are too long or never end.
+  bool next() {
+    if (!reader_.next()) return false;
+    if (reader_.unterminated()) complain(reader_.cells().back(), "found a quote that is never closed, expected a closing quote");
+    const auto cells = reader_.cells();
+    for (std::size_t i = header_.size(); i < cells.size(); ++i)
+      if (!cells[i].text.empty()) {
+        complain(cells[i], fmt::format("found {} in cell {}, expected the {} columns of the header", show_text(cells[i].text), i + 1, header_.size()));
+        break;
+      }
+    return true;
+  }
+  CsvCell cell(std::size_t column) const {
+    const auto cells = reader_.cells();
+    if (column < cells.size()) return cells[column];
+    return {std::string_view(), cells.back().column + cells.back().text.size(), false};
+  }
+  void complain(const CsvCell& where, std::string message) { diagnostics_.add(reader_.line(), where.column, std::move(message)); }
+
+  // The row's weight; 0 where it is wrong, which has been said, or really 0, which has been counted.
+  double weight() {
+    if (!layout_.weight) return 1.0;
+    const CsvCell found = cell(*layout_.weight);
+    const auto number = parse_number(found.text);
+    if (!number || *number < 0.0 || *number > max_weight) {
+      complain(found, "found " + show_text(found.text) + ", expected a weight from 0 to 1e15");
+      return 0.0;
+    }
+    if (*number == 0.0) ++num_zero_;
+    return *number;
+  }
+
+  // Covariates of a row that made it into the rankings.
+  void keep_row() {
+    for (std::size_t i = 0; i < kept_columns_.size(); ++i) kept_[i].push_back(cell(kept_columns_[i]).text);
+    if (reader_.cells().size() < header_.size()) {
+      // Short rows are padded; a small file must not fill the memory that way.
+      num_padded_ += kept_columns_.size();
+      if (num_padded_ > 4'000'000 + 16 * source_.text().size())
+        throw DataError(source_.name() + ": found a header far wider than the rows, expected rows of its length");
+    }
+  }
+
+  static bool names_nothing(std::string_view text) {
+    if (text.empty() || text == "NA") return true;
+    for (const std::string_view word : {"skipped", "overvote", "undervote", "skip", "blank"})
+      if (equal_ignoring_case(text, word)) return true;
+    return false;
+  }
+  static bool matches_any(std::string_view text, const std::vector<std::string>& patterns) {
+    return std::ranges::any_of(patterns, [&](const std::string& pattern) { return matches_pattern(text, pattern); });
+  }
+
+  void read_wide() {
+    // Decided once per distinct cell: an item, or nothing.
+    std::vector<std::uint8_t> is_item;
+    ItemIndex cells_seen;
+    std::vector<ItemId> item_of;
+    std::size_t num_repeated = 0;
+    std::size_t rows_repeated = 0;
+    while (next()) {
+      const double row_weight = weight();
+      if (row_weight == 0.0) continue;
+      rows_.begin();
+      bool repeated = false;
+      for (const std::size_t column : layout_.columns) {
+        const std::string_view text = cell(column).text;
+        if (text.empty()) continue;
+        const ItemId seen = cells_seen.insert(text);
+        if (seen == is_item.size()) {
+          const bool kept = matches_any(text, options_.keep) || !(names_nothing(text) || matches_any(text, options_.drop));
+          is_item.push_back(kept ? 1 : 0);
+          item_of.push_back(kept ? static_cast<ItemId>(index_.insert(text)) : ItemIndex::none);
+        }
+        if (is_item[seen] == 0) {
+          ++num_dropped_cells_;
+        } else if (!rows_.push(item_of[seen])) {
+          ++num_repeated;
+          repeated = true;
+        }
+      }
+      rows_repeated += repeated ? 1 : 0;
+      if (rows_.finish(row_weight)) keep_row();
+    }
+    if (num_repeated > 0)
+      warnings_.push_back(fmt::format("{} rows list an item more than once; its first place counts ({} cells ignored)", rows_repeated, num_repeated));
+  }
+
+  // The row's values in the given columns, sorted by `better`, equal values tied, into rows_.
+  template <class Better>
+  void push_sorted(std::vector<std::pair<double, ItemId>>& values, Better better) {
+    std::ranges::stable_sort(values, [&](const auto& a, const auto& b) { return better(a.first, b.first); });
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      rows_.push(values[i].second);
+      if (i + 1 == values.size() || values[i + 1].first != values[i].first) rows_.end_group();
+    }
+  }
+
+  void read_matrix() {
+    std::vector<std::pair<double, ItemId>> values;
+    while (next()) {
+      const double row_weight = weight();
+      if (row_weight == 0.0) continue;
+      values.clear();
+      for (std::size_t i = 0; i < layout_.columns.size(); ++i) {
+        const CsvCell found = cell(layout_.columns[i]);
+        if (is_missing_cell(found.text)) continue;
+        const auto rank = parse_number(found.text);
+        if (!rank || *rank < 0.0)
+          complain(found, "found " + show_text(found.text) + ", expected a rank, or nothing for an item that is not ranked");
+        else if (*rank > 0.0)  // 0 is how rank tables write "not ranked"
+          values.emplace_back(*rank, static_cast<ItemId>(i));
+      }
+      rows_.begin();
+      push_sorted(values, std::less<>{});
+      if (rows_.finish(row_weight)) keep_row();
+    }
+  }
+
+  void push_ratings(std::vector<std::pair<double, ItemId>>& values) {
+    rows_.begin();
+    if (options_.top == 0) {
+      push_sorted(values, std::greater<>{});
+      return;
+    }
+    std::ranges::stable_sort(values, [&](const auto& a, const auto& b) {
+      return a.first != b.first ? a.first > b.first : earlier(a.second, b.second);
+    });
+    for (std::size_t i = 0; i < std::min(values.size(), options_.top); ++i) rows_.push(values[i].second);
+  }
+  // The order of items in the finished data set: by column in a matrix, by name otherwise.
+  bool earlier(ItemId a, ItemId b) const {
+    return layout_.items.empty() ? natural_less(index_.names()[a], index_.names()[b]) : a < b;
+  }
+
+  void read_rating_matrix() {
+    std::vector<std::pair<double, ItemId>> values;
+    while (next()) {
+      const double row_weight = weight();
+      if (row_weight == 0.0) continue;
+      values.clear();
+      for (std::size_t i = 0; i < layout_.columns.size(); ++i) {
+        const CsvCell found = cell(layout_.columns[i]);
+        if (is_missing_cell(found.text)) continue;
+        if (const auto rating = parse_number(found.text))
+          values.emplace_back(*rating, static_cast<ItemId>(i));
+        else
+          complain(found, "found " + show_text(found.text) + ", expected a rating, or nothing for an item that is not rated");
+      }
+      push_ratings(values);
+      if (rows_.finish(row_weight)) keep_row();
+    }
+  }
+
+  ItemId item_at(const CsvCell& found) {
+    if (!found.text.empty()) return index_.insert(found.text);
+    complain(found, "found an empty cell, expected an item");
+    return ItemIndex::none;
+  }
+
+  void read_pairs() {
+    std::size_t num_undecided = 0;
+    while (next()) {
+      const double row_weight = weight();
+      if (row_weight == 0.0) continue;
+      const CsvCell cell_a = cell(layout_.columns[0]);
+      const CsvCell cell_b = cell(layout_.columns[1]);
+      const CsvCell cell_winner = layout_.winner_loser ? cell_a : cell(layout_.columns[2]);
+      if (!layout_.winner_loser && is_missing_cell(cell_winner.text)) {
+        ++num_undecided;
+        continue;
+      }
+      const ItemId a = item_at(cell_a);
+      const ItemId b = item_at(cell_b);
+      if (a == ItemIndex::none || b == ItemIndex::none) continue;
+      if (a == b) {
+        complain(cell_b, "found " + show_text(cell_b.text) + " against itself, expected two items");
+        continue;
+      }
+      const int outcome = layout_.winner_loser ? 1 : outcome_of(cell_winner.text, cell_a.text, cell_b.text);
+      if (outcome == unknown_outcome) {
+        complain(cell_winner, fmt::format("found {}, expected {}, {}, one of the two items, or tie", show_text(cell_winner.text),
+                                          header_[layout_.columns[0]], header_[layout_.columns[1]]));
+        continue;
+      }
+      add_pair(a, b, outcome, row_weight);
+    }
+    if (num_undecided > 0) warnings_.push_back(fmt::format("{} rows without a winner were dropped", num_undecided));
+  }
+
+  static constexpr int unknown_outcome = 9;
+  // 1: a wins, -1: b wins, 0: tie.
+  int outcome_of(std::string_view winner, std::string_view a, std::string_view b) const {
+    if (equal_ignoring_case(winner, header_[layout_.columns[0]])) return 1;
+    if (equal_ignoring_case(winner, header_[layout_.columns[1]])) return -1;
+    if (winner == a) return 1;
+    if (winner == b) return -1;
+    const std::string word = lower_case(winner);
+    if (word.starts_with("tie") || word.starts_with("draw") || word.starts_with("both")) return 0;
+    if (word == "a" || word == "left" || word == "first" || word == "model_a") return 1;
+    if (word == "b" || word == "right" || word == "second" || word == "model_b") return -1;
+    // Numbers stand for a side only where they cannot be items.
+    if (!parse_count(a) && !parse_count(b) && (word == "1" || word == "2")) return word == "1" ? 1 : -1;
+    return unknown_outcome;
+  }
+
+  void add_pair(ItemId a, ItemId b, int outcome, double pair_weight) {
+    rows_.begin();
+    rows_.push(outcome >= 0 ? a : b);
+    if (outcome != 0) rows_.end_group();
+    rows_.push(outcome >= 0 ? b : a);
+    rows_.end_group();
+    rows_.finish(pair_weight);
+    keep_row();
+  }
+
+  void read_pair_counts() {
+    while (next()) {
+      const double row_weight = weight();
+      if (row_weight == 0.0) continue;
+      const CsvCell cell_b = cell(layout_.columns[1]);
+      const ItemId a = item_at(cell(layout_.columns[0]));
+      const ItemId b = item_at(cell_b);
+      if (a == ItemIndex::none || b == ItemIndex::none) continue;
+      if (a == b) {
+        complain(cell_b, "found " + show_text(cell_b.text) + " against itself, expected two items");
+        continue;
+      }
+      double counts[3] = {0.0, 0.0, 0.0};  // wins of a, of b, ties
+      bool good = true;
+      for (std::size_t i = 2; i < layout_.columns.size(); ++i) {
+        const CsvCell found = cell(layout_.columns[i]);
+        if (is_missing_cell(found.text)) continue;
+        const auto number = parse_number(found.text);
+        if (number && *number >= 0.0 && *number <= max_weight) {
+          counts[std::min<std::size_t>(i - 2, 2)] += *number;
+        } else {
+          complain(found, "found " + show_text(found.text) + ", expected a count");
+          good = false;
+        }
+      }
+      if (!good) continue;
+      constexpr int outcomes[3] = {1, -1, 0};
+      for (std::size_t i = 0; i < 3; ++i)
+        if (counts[i] > 0.0) add_pair(a, b, outcomes[i], counts[i] * row_weight);
+    }
+  }
+
+  // voter,item,rank and user,item,rating: rows of one voter may stand anywhere.
+  void read_triples() {
+    struct Entry {
+      double value;
+      std::uint32_t voter;
+      ItemId item;
+    };
+    const bool ratings = layout_.format == Format::csv_ratings;
+    std::vector<Entry> entries;
+    std::vector<double> weights;
+    ItemIndex voters;
+    std::vector<std::string_view> voter_names;
+    std::vector<std::uint8_t> varies(kept_columns_.size(), 0);
+    bool numbered = true;  // the voters are called 1, 2, 3, ...: row numbers, not names
+    while (next()) {
+      const double row_weight = weight();
+      if (row_weight == 0.0) continue;
+      const CsvCell cell_voter = cell(layout_.columns[0]);
+      const CsvCell cell_value = cell(layout_.columns[2]);
+      const ItemId item = item_at(cell(layout_.columns[1]));
+      if (item == ItemIndex::none) continue;
+      const ItemId voter = voters.insert(cell_voter.text);
+      if (voter == weights.size()) {
+        weights.push_back(row_weight);
+        voter_names.push_back(cell_voter.text);
+        const auto number = parse_count(cell_voter.text);
+        numbered = numbered && number && *number == weights.size() && cell_voter.text.front() != '0';
+        keep_row();
+      } else {
+        for (std::size_t i = 0; i < kept_columns_.size(); ++i)
+          if (kept_[i][voter] != cell(kept_columns_[i]).text) varies[i] = 1;
+        if (row_weight != weights[voter])
+          complain(cell(*layout_.weight), "found another weight for " + show_text(cell_voter.text) + ", expected one per voter");
+      }
+      if (is_missing_cell(cell_value.text)) continue;
+      const auto value = parse_number(cell_value.text);
+      if (!value || (!ratings && *value < 0.0)) {
+        complain(cell_value, fmt::format("found {}, expected a {}", show_text(cell_value.text), ratings ? "rating" : "rank"));
+        continue;
+      }
+      if (!ratings && *value == 0.0) continue;
+      entries.push_back({*value, voter, item});
+    }
+    diagnostics_.throw_if_any();
+
+    // Entries by voter, in file order within each.
+    std::vector<std::size_t> begin(weights.size() + 1, 0);
+    for (const Entry& entry : entries) ++begin[entry.voter + 1];
+    std::partial_sum(begin.begin(), begin.end(), begin.begin());
+    std::vector<std::pair<double, ItemId>> sorted(entries.size());
+    std::vector<std::size_t> place(begin.begin(), begin.end() - 1);
+    for (const Entry& entry : entries) sorted[place[entry.voter]++] = {entry.value, entry.item};
+    entries = {};
+
+    std::vector<std::size_t> last_seen(index_.size(), 0);
+    std::vector<std::pair<double, ItemId>> values;
+    std::vector<std::uint8_t> row_kept(weights.size(), 0);
+    std::size_t num_repeated = 0;
+    for (std::size_t voter = 0; voter < weights.size(); ++voter) {
+      values.clear();
+      for (std::size_t i = begin[voter + 1]; i-- > begin[voter];) {
+        // Backwards: of several entries for one item the last counts.
+        if (last_seen[sorted[i].second] == voter + 1) {
+          if (!ratings) {
+            diagnostics_.add(0, 0, fmt::format("found item {} twice for voter {}, expected each once", show_text(index_.names()[sorted[i].second]),
+                                               show_text(voter_names[voter])));
+          }
+          ++num_repeated;
+          continue;
+        }
+        last_seen[sorted[i].second] = voter + 1;
+        values.push_back(sorted[i]);
+      }
+      std::ranges::reverse(values);
+      if (ratings) {
+        push_ratings(values);
+      } else {
+        rows_.begin();
+        push_sorted(values, std::less<>{});
+      }
+      row_kept[voter] = rows_.finish(weights[voter]) ? 1 : 0;
+    }
+    if (num_repeated > 0) warnings_.push_back(fmt::format("{} items were rated twice by the same user; the last rating counts", num_repeated));
+    keep_voter_columns(voter_names, row_kept, varies, numbered);
+  }
+
+  void keep_voter_columns(const std::vector<std::string_view>& voter_names, const std::vector<std::uint8_t>& row_kept,
+                          const std::vector<std::uint8_t>& varies, bool numbered) {
+    const auto only_kept = [&](const std::vector<std::string_view>& all) {
+      std::vector<std::string_view> some;
+      for (std::size_t i = 0; i < all.size(); ++i)
+        if (row_kept[i] != 0) some.push_back(all[i]);
+      return some;
+    };
+    std::vector<std::size_t> columns;
+    std::vector<std::vector<std::string_view>> kept;
+    // Whom a row belongs to is worth keeping, unless the names are the row numbers.
+    if (!numbered) {
+      columns.push_back(layout_.columns[0]);
+      kept.push_back(only_kept(voter_names));
+    }
+    std::vector<std::string> lost;
+    for (std::size_t i = 0; i < kept_columns_.size(); ++i) {
+      if (varies[i] != 0) {
+        lost.push_back(show_text(header_[kept_columns_[i]]));
+        continue;
+      }
+      columns.push_back(kept_columns_[i]);
+      kept.push_back(only_kept(kept_[i]));
+    }
+    if (!lost.empty())
+      warnings_.push_back(fmt::format("columns that differ within a voter are no covariates and were left out: {}", fmt::join(lost, ", ")));
+    kept_columns_ = std::move(columns);
+    kept_ = std::move(kept);
+  }
+
+  Dataset finish() {
+    Dataset data;
+    data.rankings = rows_.builder().build();
+    if (data.rankings.empty())
+      throw DataError(source_.name() + (rows_.num_empty() + num_zero_ > 0 ? ": every ranking is empty" : ": found a header but no rankings"));
+    data.warnings = std::move(warnings_);
+    const bool by_column = !layout_.items.empty();
+    std::vector<std::string> names = by_column ? layout_.items : index_.take_names();
+    std::vector<std::string> fallback;
+    for (std::size_t i = 0; i < names.size(); ++i) fallback.push_back(fmt::format("item {}", i + 1));
+    data.items = settle_names(names, fallback, data.warnings);
+    if (!by_column) sort_items(data);
+    data.unranked = options_.unranked.value_or(default_unranked(layout_.format));
+    bool converted = false;
+    std::vector<std::string> titles;
+    for (const std::size_t column : kept_columns_) titles.push_back(to_utf8(header_[column], converted));
+    std::vector<std::string> title_warnings;
+    titles = settle_names(titles, titles, title_warnings);
+    for (std::size_t i = 0; i < kept_columns_.size(); ++i) {
+      data.covariates.push_back(make_column(titles[i], kept_[i]));
+      kept_[i] = {};
+    }
+    if (num_dropped_cells_ > 0) data.warnings.push_back(fmt::format("{} cells that name no item were dropped", num_dropped_cells_));
+    warn_empty_ballots(rows_, data.warnings);
+    if (num_zero_ > 0) data.warnings.push_back(fmt::format("{} rows of weight 0 were dropped", num_zero_));
+    return data;
+  }
+
+  const Source& source_;
+  const ReadOptions& options_;
+  Diagnostics diagnostics_;
+  CsvReader reader_;
+  std::vector<std::string> header_;
+  CsvLayout layout_;
+  std::vector<std::size_t> kept_columns_;  // covariates
+  std::vector<std::vector<std::string_view>> kept_;
+  ItemIndex index_;
+  BallotRows rows_;
+  std::vector<std::string> warnings_;
+  std::size_t num_zero_ = 0;
+  std::size_t num_dropped_cells_ = 0;
+  std::size_t num_padded_ = 0;
+};
+
+}  // namespace
+
+Dataset read_csv(const Source& source, const ReadOptions& options, Format format) { return CsvRankings(source, options).read(format); }
+
+}  // namespace caucus

@@ -1,0 +1,125 @@
+// Names of items as they turn up in a text, and ballot rows on their way into a data set.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "caucus/data/dataset.h"
+
+namespace caucus {
+
+// Name -> id in order of first sight. Open addressing over xxhash; a lookup allocates nothing.
+class ItemIndex {
+ public:
+  static constexpr ItemId none = static_cast<ItemId>(-1);
+
+  ItemId find(std::string_view name) const;
+  // The id of the name, a new one where it was never seen.
+  ItemId insert(std::string_view name);
+  std::size_t size() const { return names_.size(); }
+  const std::vector<std::string>& names() const { return names_; }
+  std::vector<std::string> take_names() { return std::move(names_); }
+
+ private:
+  std::size_t slot_of(std::string_view name, std::uint32_t hash) const;
+  void grow();
+
+  std::vector<std::string> names_;
+  std::vector<std::uint32_t> hashes_;
+  std::vector<std::uint32_t> table_;  // id + 1; 0 = free
+};
+
+// The number of an item in the file -> id. Dense for small numbers, hashed for large ones, so that a number of a billion costs
+// nothing.
+class NumberIndex {
+ public:
+  static constexpr ItemId none = ItemIndex::none;
+
+  ItemId find(std::uint64_t number) const {
+    if (number < dense_.size()) return dense_[number];
+    if (large_.empty()) return none;
+    const auto found = large_.find(number);
+    return found == large_.end() ? none : found->second;
+  }
+  void insert(std::uint64_t number, ItemId id);
+
+ private:
+  static constexpr std::uint64_t dense_limit = 1U << 16;
+  std::vector<ItemId> dense_;
+  std::unordered_map<std::uint64_t, ItemId> large_;
+};
+
+// One ballot at a time, checked for repeated items, into the builder. Empty ballots are dropped and counted.
+class BallotRows {
+ public:
+  void begin() {
+    items_.clear();
+    ends_.clear();
+    group_begin_ = 0;
+    ties_ = false;
+    ++stamp_;
+  }
+  // False where the ballot lists the item already; then nothing is added.
+  bool push(ItemId item) {
+    if (item >= seen_.size()) seen_.resize(static_cast<std::size_t>(item) + 1 + seen_.size() / 2, 0);
+    if (seen_[item] == stamp_) return false;
+    seen_[item] = stamp_;
+    items_.push_back(item);
+    return true;
+  }
+  // Ends a tie-group. Items since the last end are tied; an empty group is nothing.
+  void end_group() {
+    if (items_.size() - group_begin_ > 1) {
+      ends_.resize(group_begin_, 1);
+      ends_.resize(items_.size(), 0);
+      ends_.back() = 1;
+      ties_ = true;
+    }
+    group_begin_ = items_.size();
+  }
+  std::size_t size() const { return items_.size(); }
+  // The groups pushed so far, last first.
+  void reverse_groups();
+  // Adds the ballot; false, and counted as dropped, where it is empty. A ballot without end_group() has no ties.
+  bool finish(double weight) {
+    if (items_.empty()) {
+      ++num_empty_;
+      return false;
+    }
+    if (ties_) ends_.resize(items_.size(), 1);
+    builder_.append(items_, weight, ties_ ? std::span<const std::uint8_t>(ends_) : std::span<const std::uint8_t>{});
+    return true;
+  }
+
+  std::size_t num_empty() const { return num_empty_; }
+  void count_empty() { ++num_empty_; }
+  RankingSetBuilder& builder() { return builder_; }
+
+ private:
+  std::vector<ItemId> items_;
+  std::vector<std::uint8_t> ends_;  // filled from the first tie on
+  std::size_t group_begin_ = 0;
+  bool ties_ = false;
+  std::vector<std::uint64_t> seen_;  // the last ballot that listed the item
+  std::uint64_t stamp_ = 0;
+  std::size_t num_empty_ = 0;
+  RankingSetBuilder builder_;
+};
+
+// Does a come before b where runs of digits count as numbers: "j2" before "j10".
+bool natural_less(std::string_view a, std::string_view b);
+
+// Sorts the items of a data set by name (natural_less) and renumbers the rankings.
+void sort_items(Dataset& data);
+
+// Names in the order given, made valid: UTF-8, not empty (the number instead), distinct (" (2)" appended). Says in `warnings`
+// what it did.
+std::vector<std::string> settle_names(const std::vector<std::string>& names, const std::vector<std::string>& fallback,
+                                      std::vector<std::string>& warnings);
+
+}  // namespace caucus

@@ -1,0 +1,450 @@
+// PrefLib's two text formats.
+//
+// Current:                              Before September 2022:
+//   # NUMBER ALTERNATIVES: 3              3
+//   # ALTERNATIVE NAME 1: anago           1,anago
+//   ...                                   ...
+//   12: 1,{2,3}                           voters,sum,unique
+//                                         12,1,{2,3}
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "caucus/io/diagnostics.h"
+#include "caucus/io/readers.h"
+#include "caucus/io/text.h"
+
+namespace caucus {
+
+namespace {
+
+// Items by the file's own numbers. Where the header names none, a number becomes an item when it first occurs.
+class Alternatives {
+ public:
+  void name(std::uint64_t number, std::string_view name) {
+    index_.insert(number, static_cast<ItemId>(numbers_.size()));
+    numbers_.push_back(number);
+    names_.emplace_back(name);
+  }
+  ItemId find(std::uint64_t number) const { return index_.find(number); }
+  ItemId find_or_add(std::uint64_t number) {
+    ItemId id = index_.find(number);
+    if (id == NumberIndex::none) {
+      id = static_cast<ItemId>(numbers_.size());
+      name(number, {});
+    }
+    return id;
+  }
+  std::size_t size() const { return numbers_.size(); }
+
+  std::vector<std::string> settle(std::vector<std::string>& warnings) const {
+    std::vector<std::string> fallback;
+    fallback.reserve(numbers_.size());
+    for (const std::uint64_t number : numbers_) fallback.push_back(std::to_string(number));
+    return settle_names(names_, fallback, warnings);
+  }
+
+ private:
+  NumberIndex index_;
+  std::vector<std::uint64_t> numbers_;
+  std::vector<std::string> names_;
+};
+
+struct Header {
+  std::string data_type;
+  std::uint64_t num_alternatives = 0;
+  double num_voters = -1.0;
+  double num_unique = -1.0;
+  std::vector<std::string> categories;
+};
+
+// Reads ballot lines "count<separator> 1,2,{3,4}". One pass over the bytes; nothing is allocated per line.
+class BallotReader {
+ public:
+  BallotReader(std::string_view text, Diagnostics& diagnostics, Alternatives& alternatives, char separator, bool names_given)
+      : end_(text.data() + text.size()),
+        diagnostics_(diagnostics),
+        alternatives_(alternatives),
+        separator_(separator),
+        names_given_(names_given) {}
+
+  bool reverse = false;  // categories, worst first
+  BallotRows rows;
+  std::size_t num_lines = 0;
+  std::size_t num_zero = 0;
+
+  // `p` is at the first byte of the line; returns the first byte of the next one.
+  const char* read_line(const char* p, std::size_t line) {
+    line_begin_ = p;
+    line_ = line;
+    double weight = 0.0;
+    if (!read_weight(p, weight)) return next_line(p);
+    rows.begin();
+    if (!read_groups(p)) return next_line(p);
+    ++num_lines;
+    if (weight == 0.0) {
+      ++num_zero;
+    } else {
+      if (reverse) rows.reverse_groups();
+      rows.finish(weight);
+    }
+    return p < end_ ? p + 1 : p;
+  }
+
+ private:
+  const char* next_line(const char* p) const {
+    const auto* newline = static_cast<const char*>(std::memchr(p, '\n', static_cast<std::size_t>(end_ - p)));
+    return newline == nullptr ? end_ : newline + 1;
+  }
+  void skip_blanks(const char*& p) const {
+    while (p < end_ && (*p == ' ' || *p == '\t' || *p == '\r')) ++p;
+  }
+  bool complain(const char* p, std::string message) {
+    diagnostics_.add(line_, static_cast<std::size_t>(p - line_begin_) + 1, std::move(message));
+    return false;
+  }
+  std::string found(const char* p) const {
+    if (p >= end_ || *p == '\n') return "found the end of the line";
+    const char* stop = p;
+    while (stop < end_ && *stop != '\n' && *stop != ',' && stop - p < 30) ++stop;
+    return "found " + show_text({p, static_cast<std::size_t>(std::max<std::ptrdiff_t>(stop - p, 1))});
+  }
+  // Digits only. False where there are none or too many.
+  bool read_integer(const char*& p, std::uint64_t& value) const {
+    const char* begin = p;
+    value = 0;
+    while (p < end_ && is_digit(*p)) value = value * 10 + static_cast<std::uint64_t>(*p++ - '0');
+    return p != begin && p - begin <= 18;
+  }
+
+  bool read_weight(const char*& p, double& weight) {
+    skip_blanks(p);
+    const char* begin = p;
+    std::uint64_t count = 0;
+    if (read_integer(p, count) && p < end_ && (*p == separator_ || is_blank(*p))) {
+      weight = static_cast<double>(count);
+    } else {
+      while (p < end_ && *p != separator_ && *p != '\n' && !is_blank(*p)) ++p;
+      const auto number = parse_number(trim({begin, static_cast<std::size_t>(p - begin)}));
+      if (!number || *number < 0.0) return complain(begin, found(begin) + ", expected a count");
+      weight = *number;
+    }
+    if (weight > max_weight) return complain(begin, found(begin) + ", expected a count up to 1e15");
+    skip_blanks(p);
+    if (p >= end_ || *p != separator_) return complain(p, fmt::format("{}, expected '{}' after the count", found(p), separator_));
+    ++p;
+    return true;
+  }
+
+  bool read_item(const char*& p) {
+    const char* begin = p;
+    std::uint64_t number = 0;
+    if (!read_integer(p, number)) {
+      p = begin;
+      return complain(p, found(p) + ", expected the number of an item");
+    }
+    ItemId item = alternatives_.find(number);
+    if (item == NumberIndex::none) {
+      if (names_given_)
+        return complain(begin, fmt::format("found item {}, expected one of the {} that the header names", number, alternatives_.size()));
+      item = alternatives_.find_or_add(number);
+    }
+    if (!rows.push(item)) return complain(begin, fmt::format("found item {} a second time, expected each item once in a ranking", number));
+    return true;
+  }
+
+  // At return `p` is at the line's end. A comma after the last item is accepted.
+  bool read_groups(const char*& p) {
+    for (;;) {
+      skip_blanks(p);
+      if (p >= end_ || *p == '\n') return true;
+      if (*p == '{') {
+        ++p;
+        for (;;) {
+          skip_blanks(p);
+          if (p < end_ && *p == '}') break;
+          if (!read_item(p)) return false;
+          skip_blanks(p);
+          if (p < end_ && *p == ',')
+            ++p;
+          else if (p >= end_ || *p != '}')
+            return complain(p, found(p) + ", expected ',' or '}'");
+        }
+        ++p;
+      } else if (!read_item(p)) {
+        return false;
+      }
+      rows.end_group();
+      skip_blanks(p);
+      if (p >= end_ || *p == '\n') return true;
+      if (*p != ',') return complain(p, found(p) + ", expected ',' or the end of the line");
+      ++p;
+    }
+  }
+
+  const char* end_;
+  Diagnostics& diagnostics_;
+  Alternatives& alternatives_;
+  char separator_;
+  bool names_given_;
+  const char* line_begin_ = nullptr;
+  std::size_t line_ = 0;
+};
+
+// The sense of a category's name, by the words people use: > 0 good, < 0 bad, 0 unknown.
+int category_sense(std::string_view name) {
+  std::string lower = lower_case(name);
+  if (lower.starts_with("strongly ")) lower.erase(0, 9);
+  const std::string word = lower.substr(0, lower.find_first_of(" -/,_"));
+  for (const std::string_view bad : {"no", "not", "never", "none", "against", "bad", "worst", "veto", "least", "low", "lowest", "poor", "hate"})
+    if (word == bad) return -1;
+  for (const std::string_view bad : {"dis", "reject", "oppos", "unaccept", "unfavo"})
+    if (word.starts_with(bad)) return -1;
+  for (const std::string_view good : {"yes", "for", "good", "best", "like", "vote", "most", "high", "highest", "excellent", "love"})
+    if (word == good) return 1;
+  for (const std::string_view good : {"approv", "accept", "agree", "select", "support", "favo"})
+    if (word.starts_with(good)) return 1;
+  return 0;
+}
+
+bool is_worst_first(const std::vector<std::string>& categories, const ReadOptions& options, std::vector<std::string>& warnings) {
+  if (options.categories == CategoryOrder::best_first) return false;
+  if (options.categories == CategoryOrder::worst_first) return true;
+  if (categories.size() < 2) return false;
+  if (category_sense(categories.front()) >= 0 || category_sense(categories.back()) <= 0) return false;
+  warnings.push_back(fmt::format("the categories run from {} to {}: taken as worst first and turned round",
+                                 show_text(categories.front()), show_text(categories.back())));
+  return true;
+}
+
+void compare_counts(const Header& header, const Dataset& data, std::size_t num_lines, std::vector<std::string>& warnings) {
+  if (header.num_alternatives != 0 && header.num_alternatives != data.num_items())
+    warnings.push_back(fmt::format("the header says {} alternatives, the file has {}", header.num_alternatives, data.num_items()));
+  const double total = data.rankings.total_weight();
+  if (header.num_voters >= 0.0 && std::fabs(header.num_voters - total) > 1e-9 * total)
+    warnings.push_back(fmt::format("the header says {} voters, the file has {}", header.num_voters, total));
+  const auto distinct = static_cast<double>(data.rankings.size());
+  if (header.num_unique >= 0.0 && header.num_unique != distinct && header.num_unique != static_cast<double>(num_lines))
+    warnings.push_back(fmt::format("the header says {} unique rankings, the file has {}", header.num_unique, distinct));
+}
+
+void compare_type(const std::string& type, const Dataset& data, std::vector<std::string>& warnings) {
+  const bool strict = type == "soc" || type == "soi";
+  const bool full = type == "soc" || type == "toc";
+  if (strict && data.rankings.has_ties()) warnings.push_back(fmt::format("the file says {} (orders without ties), but has ties", type));
+  if (!full) return;
+  std::size_t num_short = 0;
+  for (std::size_t i = 0; i < data.rankings.size(); ++i) num_short += data.rankings.length(i) < data.num_items() ? 1 : 0;
+  if (num_short > 0)
+    warnings.push_back(fmt::format("the file says {} (complete orders), but {} rankings do not list all items", type, num_short));
+}
+
+// Items that the header counts but nobody names or lists. A header's word is taken only as far as the file is long: a claim of
+// a billion items in a file of a hundred bytes allocates nothing.
+void add_unnamed(Alternatives& alternatives, const Header& header, std::size_t text_bytes) {
+  if (header.num_alternatives <= alternatives.size()) return;
+  if (header.num_alternatives > std::max<std::size_t>(1000, text_bytes)) return;
+  const bool from_zero = alternatives.find(0) != NumberIndex::none;
+  for (std::uint64_t i = 0; i < header.num_alternatives; ++i) alternatives.find_or_add(from_zero ? i : i + 1);
+}
+
+bool is_graph_type(std::string_view type) { return type == "pwg" || type == "tog" || type == "mjg" || type == "wmg"; }
+
+Dataset finish(const Source& source, const ReadOptions& options, const Header& header, Alternatives& alternatives, BallotReader& ballots,
+               bool names_given, std::vector<std::string> warnings) {
+  if (ballots.num_lines == 0) throw DataError(source.name() + ": found no rankings, expected lines of the form '3: 1,2,3'");
+  Dataset data;
+  data.warnings = std::move(warnings);
+  if (!names_given) add_unnamed(alternatives, header, source.text().size());
+  data.rankings = ballots.rows.builder().build();
+  data.items = alternatives.settle(data.warnings);
+  if (!names_given) sort_items(data);
+  const std::string type = header.data_type.empty() ? source.extension() : lower_case(header.data_type);
+  data.unranked = options.unranked.value_or(is_graph_type(type) ? Unranked::absent : Unranked::last);
+  warn_empty_ballots(ballots.rows, data.warnings);
+  if (ballots.num_zero > 0) data.warnings.push_back(fmt::format("{} lines with a count of 0 were dropped", ballots.num_zero));
+  if (data.rankings.empty()) throw DataError(source.name() + ": every ranking is empty");
+  compare_counts(header, data, ballots.num_lines, data.warnings);
+  compare_type(type, data, data.warnings);
+  return data;
+}
+
+// Lets the pages behind the reader go, every 16 MB.
+class Releaser {
+ public:
+  explicit Releaser(const Source& source) : source_(source) {}
+  void at(const char* p) {
+    const auto position = static_cast<std::size_t>(p - source_.text().data());
+    if (position - last_ < (16U << 20)) return;
+    source_.release(position);
+    last_ = position;
+  }
+
+ private:
+  const Source& source_;
+  std::size_t last_ = 0;
+};
+
+std::string_view line_at(const char* p, const char* end) {
+  const auto* newline = static_cast<const char*>(std::memchr(p, '\n', static_cast<std::size_t>(end - p)));
+  return {p, static_cast<std::size_t>((newline == nullptr ? end : newline) - p)};
+}
+
+bool is_blank_line(std::string_view line) { return trim(line).empty(); }
+
+// One "# KEY: value" line.
+void read_header_line(std::string_view line, std::size_t number, Header& header, Alternatives& alternatives, Diagnostics& diagnostics) {
+  std::string_view rest = trim(line.substr(line.find('#') + 1));
+  const std::size_t colon = rest.find(':');
+  if (colon == std::string_view::npos) return;  // a comment
+  const std::string_view key = trim(rest.substr(0, colon));
+  const std::string_view value = trim(rest.substr(colon + 1));
+  const auto column = [&](std::string_view part) { return static_cast<std::size_t>(part.data() - line.data()) + 1; };
+  constexpr std::string_view alternative = "ALTERNATIVE NAME ";
+  constexpr std::string_view category = "CATEGORY NAME ";
+  const auto count = [&](double& target) {
+    if (const auto parsed = parse_number(value)) target = *parsed;
+  };
+  if (key.starts_with(alternative)) {
+    const std::string_view digits = trim(key.substr(alternative.size()));
+    const auto parsed = parse_count(digits);
+    if (!parsed)
+      diagnostics.add(number, column(digits), "found " + show_text(digits) + ", expected the number of an alternative");
+    else if (alternatives.find(*parsed) != NumberIndex::none)
+      diagnostics.add(number, column(digits), fmt::format("found alternative {} a second time, expected each number once", *parsed));
+    else
+      alternatives.name(*parsed, value);
+  } else if (key.starts_with(category)) {
+    header.categories.emplace_back(value);
+  } else if (key == "NUMBER ALTERNATIVES") {
+    if (const auto parsed = parse_count(value)) header.num_alternatives = *parsed;
+  } else if (key == "NUMBER VOTERS") {
+    count(header.num_voters);
+  } else if (key == "NUMBER UNIQUE ORDERS" || key == "NUMBER UNIQUE PREFERENCES") {
+    count(header.num_unique);
+  } else if (key == "DATA TYPE") {
+    header.data_type = lower_case(value);
+  }
+}
+
+}  // namespace
+
+Dataset read_preflib(const Source& source, const ReadOptions& options) {
+  const std::string_view text = source.text();
+  Diagnostics diagnostics(source.name());
+  Header header;
+  Alternatives alternatives;
+  std::vector<std::string> warnings;
+  const char* p = text.data();
+  const char* const end = p + text.size();
+  std::size_t line_number = 1;
+  for (; p < end; ++line_number) {
+    const std::string_view line = line_at(p, end);
+    const std::string_view content = trim(line);
+    if (!content.empty() && content[0] != '#') break;
+    if (!content.empty()) read_header_line(line, line_number, header, alternatives, diagnostics);
+    p = std::min(end, p + line.size() + 1);
+  }
+  if (header.data_type == "wmd")
+    throw DataError(source.name() + ": found weighted matching data (wmd), a graph of compatible pairs; expected rankings or comparisons");
+
+  const bool names_given = alternatives.size() > 0;
+  BallotReader ballots(text, diagnostics, alternatives, ':', names_given);
+  const std::string type = header.data_type.empty() ? source.extension() : header.data_type;
+  if (type == "cat") ballots.reverse = is_worst_first(header.categories, options, warnings);
+  Releaser releaser(source);
+  for (; p < end; ++line_number) {
+    // Between ballots: blank lines and comments. The common case is decided by the first byte.
+    if (!is_digit(*p)) {
+      const std::string_view line = line_at(p, end);
+      if (is_blank_line(line) || trim(line)[0] == '#') {
+        p = std::min(end, p + line.size() + 1);
+        continue;
+      }
+    }
+    p = ballots.read_line(p, line_number);
+    releaser.at(p);
+  }
+  diagnostics.throw_if_any();
+  return finish(source, options, header, alternatives, ballots, names_given, std::move(warnings));
+}
+
+Dataset read_preflib_old(const Source& source, const ReadOptions& options) {
+  const std::string_view text = source.text();
+  Diagnostics diagnostics(source.name());
+  Header header;
+  Alternatives alternatives;
+  std::vector<std::string> warnings;
+  const char* p = text.data();
+  const char* const end = p + text.size();
+  std::size_t line_number = 0;
+  const auto next_line = [&]() -> std::string_view {
+    while (p < end) {
+      const std::string_view line = line_at(p, end);
+      p = std::min(end, p + line.size() + 1);
+      ++line_number;
+      if (!is_blank_line(line)) return line;
+    }
+    return {};
+  };
+
+  const std::string_view first = next_line();
+  const auto claimed = parse_count(trim(first));
+  if (!claimed) {
+    diagnostics.add(std::max<std::size_t>(line_number, 1), 1, "found " + show_text(trim(first)) + ", expected the number of alternatives");
+    diagnostics.throw_if_any();
+  }
+  header.num_alternatives = *claimed;
+
+  // Name lines count up from 0 or 1; the first that does not is "voters,sum,unique".
+  std::string_view line;
+  std::uint64_t expected = 0;
+  for (;;) {
+    line = next_line();
+    if (line.empty()) break;
+    const std::size_t comma = line.find(',');
+    const auto number = parse_count(trim(line.substr(0, comma)));
+    if (alternatives.size() == *claimed || comma == std::string_view::npos || !number) break;
+    if (alternatives.size() == 0 ? *number > 1 : *number != expected) break;
+    alternatives.name(*number, trim(line.substr(comma + 1)));
+    expected = *number + 1;
+  }
+  std::vector<double> sums;
+  for (std::string_view rest = line; !rest.empty();) {
+    const std::size_t comma = std::min(rest.find(','), rest.size());
+    const auto number = parse_number(trim(rest.substr(0, comma)));
+    if (!number) {
+      sums.clear();
+      break;
+    }
+    sums.push_back(*number);
+    rest.remove_prefix(std::min(rest.size(), comma + 1));
+  }
+  if (sums.size() != 3) {
+    diagnostics.add(std::max<std::size_t>(line_number, 1), 1,
+                    fmt::format("found {}, expected the line 'voters,sum,unique' after {} alternatives", show_text(trim(line)), alternatives.size()));
+    diagnostics.throw_if_any();
+  }
+  header.num_voters = sums[1];
+  header.num_unique = sums[2];
+
+  const bool names_given = alternatives.size() > 0;
+  BallotReader ballots(text, diagnostics, alternatives, ',', names_given);
+  Releaser releaser(source);
+  while (p < end) {
+    ++line_number;
+    const std::string_view ahead = is_digit(*p) ? std::string_view("x") : line_at(p, end);
+    if (is_blank_line(ahead)) {
+      p = std::min(end, p + ahead.size() + 1);
+      continue;
+    }
+    p = ballots.read_line(p, line_number);
+    releaser.at(p);
+  }
+  diagnostics.throw_if_any();
+  return finish(source, options, header, alternatives, ballots, names_given, std::move(warnings));
+}
+
+}  // namespace caucus

@@ -1,0 +1,132 @@
+// Which reader a file gets.
+#include <algorithm>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "caucus/io/csv.h"
+#include "caucus/io/readers.h"
+#include "caucus/io/text.h"
+
+namespace caucus {
+
+namespace {
+
+// The first lines that are not blank, without their ends.
+std::vector<std::string_view> first_lines(std::string_view text, std::size_t count) {
+  std::vector<std::string_view> lines;
+  while (!text.empty() && lines.size() < count) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(text.size(), line.size() + 1));
+    if (!trim(line).empty()) lines.push_back(trim(line));
+  }
+  return lines;
+}
+
+// "12: 1,2" or "12: {1,2}"
+bool is_preflib_ballot(std::string_view line) {
+  const std::size_t colon = line.find(':');
+  if (colon == std::string_view::npos || !parse_number(trim(line.substr(0, colon)))) return false;
+  const std::string_view rest = trim(line.substr(colon + 1));
+  return rest.empty() || is_digit(rest[0]) || rest[0] == '{';
+}
+
+// Two whole numbers, by blanks or commas, and nothing more.
+bool is_two_counts(std::string_view line) {
+  std::size_t numbers = 0;
+  for (std::size_t i = 0; i < line.size();) {
+    if (is_digit(line[i])) {
+      ++numbers;
+      while (i < line.size() && is_digit(line[i])) ++i;
+    } else if (is_blank(line[i]) || line[i] == ',') {
+      ++i;
+    } else {
+      return false;
+    }
+  }
+  return numbers == 2 && is_digit(line[0]);
+}
+
+// A ballot of a blt file: starts with a digit, a sign or an id, and holds nothing but numbers and marks.
+bool is_blt_line(std::string_view line) {
+  if (line.starts_with('(')) line.remove_prefix(std::min(line.size(), line.find(')') + 1));
+  return !line.empty() && std::ranges::all_of(line, [](char c) { return is_digit(c) || std::string_view(" \t,=-.").find(c) != std::string_view::npos; });
+}
+
+bool is_preflib_extension(std::string_view extension) {
+  for (const std::string_view known : {"soc", "soi", "toc", "toi", "cat", "wmd", "pwg", "tog", "mjg", "wmg", "dat"})
+    if (extension == known) return true;
+  return false;
+}
+
+}  // namespace
+
+Format guess_format(const Source& source) {
+  const std::vector<std::string_view> lines = first_lines(source.text(), 12);
+  const std::string extension = source.extension();
+  if (lines.empty()) throw DataError(source.name() + ": is empty, expected rankings");
+  const std::string_view first = lines[0];
+  if (first[0] == '{' || first[0] == '[') return Format::jsonl;
+  if (first[0] == '#' && extension != "blt") {
+    for (const std::string_view line : lines)
+      if (line[0] == '#' ? line.find(':') != std::string_view::npos : is_preflib_ballot(line)) return Format::preflib;
+  }
+  if (is_preflib_ballot(first)) return Format::preflib;
+  if (parse_count(first)) {
+    // The number of alternatives alone on its line. Then "1,name", which a table of one column never has.
+    if (is_preflib_extension(extension) || (lines.size() > 1 && lines[1].find(',') != std::string_view::npos)) return Format::preflib_old;
+  }
+  if (is_two_counts(first)) {
+    const bool comma = first.find(',') != std::string_view::npos;
+    bool ballots = lines.size() > 1;
+    std::size_t shortest = first.size();
+    std::size_t longest = 0;
+    for (std::size_t i = 1; i < lines.size(); ++i) {
+      const bool last_of_few = lines.size() < 12;  // then names are among them
+      if (!is_blt_line(lines[i]) && !last_of_few) ballots = false;
+      const auto commas = static_cast<std::size_t>(std::ranges::count(lines[i], ','));
+      shortest = std::min(shortest, commas);
+      longest = std::max(longest, commas);
+    }
+    // With commas it could be a table of numbers without a header: ballots are ragged, tables are not.
+    if (ballots && is_blt_line(lines[1]) && (!comma || shortest != longest || extension == "blt")) return Format::blt;
+  }
+  if (extension == "blt") return Format::blt;
+  if (extension == "jsonl" || extension == "ndjson") return Format::jsonl;
+  if (is_preflib_extension(extension)) return Format::preflib;
+  return Format::automatic;  // a table: the header tells which
+}
+
+Unranked default_unranked(Format format) {
+  return format == Format::csv_pairwise || format == Format::csv_ratings ? Unranked::absent : Unranked::last;
+}
+
+void warn_empty_ballots(const BallotRows& rows, std::vector<std::string>& warnings) {
+  if (rows.num_empty() > 0) warnings.push_back(fmt::format("{} rankings that list no item were dropped", rows.num_empty()));
+}
+
+namespace {
+
+Dataset read_source(const Source& source, const ReadOptions& options) {
+  const Format format = options.format == Format::automatic ? guess_format(source) : options.format;
+  Dataset data;
+  switch (format) {
+    case Format::preflib: data = read_preflib(source, options); break;
+    case Format::preflib_old: data = read_preflib_old(source, options); break;
+    case Format::blt: data = read_blt(source, options); break;
+    case Format::jsonl: data = read_jsonl(source, options); break;
+    default: data = read_csv(source, options, format); break;
+  }
+  data.source = source.name();
+  return data;
+}
+
+}  // namespace
+
+Dataset read_dataset(const std::string& path, const ReadOptions& options) { return read_source(Source::open(path), options); }
+
+Dataset parse_dataset(std::string_view text, const std::string& name, const ReadOptions& options) {
+  return read_source(Source::from_text(text, name), options);
+}
+
+}  // namespace caucus

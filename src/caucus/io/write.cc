@@ -1,0 +1,259 @@
+// Which writer a file gets, and the formats that number their items: PrefLib and blt.
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "caucus/base/error.h"
+#include "caucus/io/readers.h"
+#include "caucus/io/text.h"
+#include "caucus/io/writers.h"
+
+namespace caucus {
+
+const std::vector<FormatInfo>& formats() {
+  static const std::vector<FormatInfo> list{
+      {Format::preflib, {"soc", "soi", "toc", "toi", "cat"}, "PrefLib: '# KEY: value' header, then 'count: 1,2,{3,4}'"},
+      {Format::preflib_old, {}, "PrefLib before September 2022: names, 'voters,sum,unique', then 'count,1,2,{3,4}'"},
+      {Format::csv_wide, {"csv", "tsv"}, "one row per ballot, one column per rank, cells are item names"},
+      {Format::csv_matrix, {}, "one row per ballot, one column per item, cells are ranks"},
+      {Format::csv_long, {}, "voter, item, rank"},
+      {Format::csv_pairwise, {}, "two items and the winner, or two items and counts"},
+      {Format::csv_ratings, {}, "user, item, rating; or one column of ratings per item"},
+      {Format::jsonl, {"jsonl", "ndjson"}, "JSON lines: holds everything"},
+      {Format::blt, {"blt"}, "ballots of the single transferable vote, as OpaVote and Scottish councils write them"},
+  };
+  return list;
+}
+
+bool all_rankings_complete(const Dataset& data) {
+  for (std::size_t i = 0; i < data.rankings.size(); ++i)
+    if (data.rankings.length(i) != data.num_items()) return false;
+  return true;
+}
+
+bool has_fractional_weights(const Dataset& data) {
+  for (std::size_t row = 0; row < data.rankings.num_rows(); ++row)
+    if (data.rankings.row_weight(row) != std::floor(data.rankings.row_weight(row))) return true;
+  return false;
+}
+
+void lose_covariates(const Dataset& data, Lost& lost) {
+  if (!data.covariates.empty()) lost.push_back(fmt::format("voter covariates ({} columns)", data.covariates.size()));
+}
+
+void lose_unranked(const Dataset& data, Format format, Lost& lost) {
+  if (data.unranked == default_unranked(format) || all_rankings_complete(data)) return;
+  lost.push_back(fmt::format("that unlisted items are {} (read the file with --unranked {})", name_of(data.unranked), name_of(data.unranked)));
+}
+
+namespace {
+
+// A name as a line of a header can hold it: no line breaks, no blanks at its ends, not empty.
+std::string line_name(const std::string& name, std::size_t& num_changed) {
+  std::string result;
+  for (const char c : name) result += c == '\n' || c == '\r' ? ' ' : c;
+  result = std::string(trim(result));
+  if (result != name) ++num_changed;
+  return result;
+}
+
+void lose_names(std::size_t num_changed, std::string_view what, Lost& lost) {
+  if (num_changed > 0) lost.push_back(fmt::format("{} in {} item names", what, num_changed));
+}
+
+// "1,{2,3}" with the numbers of the file, from 1.
+void append_groups(std::string& out, RankingView ranking) {
+  if (!ranking.has_ties()) {
+    for (std::size_t i = 0; i < ranking.size(); ++i) {
+      if (i > 0) out += ',';
+      append_count(out, ranking[i] + std::uint64_t{1});
+    }
+    return;
+  }
+  bool first = true;
+  ranking.for_each_group([&](std::span<const ItemId> group) {
+    if (!first) out += ',';
+    first = false;
+    if (group.size() > 1) out += '{';
+    for (std::size_t i = 0; i < group.size(); ++i) {
+      if (i > 0) out += ',';
+      append_count(out, group[i] + std::uint64_t{1});
+    }
+    if (group.size() > 1) out += '}';
+  });
+}
+
+std::size_t count_groups(RankingView ranking) {
+  std::size_t count = 0;
+  ranking.for_each_group([&](std::span<const ItemId>) { ++count; });
+  return count;
+}
+
+void lose_fractions(const Dataset& data, Lost& lost) {
+  if (has_fractional_weights(data)) lost.emplace_back("nothing, but weights that are not whole numbers, which other programs may refuse here");
+}
+
+std::string fitting_type(const Dataset& data) {
+  return std::string(data.rankings.has_ties() ? "to" : "so") + (all_rankings_complete(data) ? "c" : "i");
+}
+
+std::string without_packing(std::string path) {
+  for (const std::string_view packed : {".gz", ".zst"})
+    if (path.ends_with(packed)) path.resize(path.size() - packed.size());
+  return path;
+}
+
+std::string extension_of(const std::string& path) {
+  const std::string plain = lower_case(without_packing(path));
+  const std::size_t slash = plain.find_last_of('/');
+  const std::size_t dot = plain.find_last_of('.');
+  return dot == std::string::npos || (slash != std::string::npos && dot < slash) ? std::string() : plain.substr(dot + 1);
+}
+
+void write_any(const Dataset& data, const std::string& path, const WriteOptions& options, TextSink& sink, Lost& lost) {
+  const Format format = options.format == Format::automatic ? format_for_writing(path, data) : options.format;
+  switch (format) {
+    case Format::preflib: write_preflib(data, sink, path, extension_of(path), lost); break;
+    case Format::preflib_old: write_preflib_old(data, sink, lost); break;
+    case Format::blt: write_blt(data, sink, lost); break;
+    case Format::jsonl: write_jsonl(data, sink, lost); break;
+    default: write_csv(data, sink, format, extension_of(path) == "tsv" ? '\t' : ',', lost); break;
+  }
+}
+
+}  // namespace
+
+void write_preflib(const Dataset& data, TextSink& sink, const std::string& file_name, std::string extension, Lost& lost) {
+  const std::string fitting = fitting_type(data);
+  const bool known = extension == "soc" || extension == "soi" || extension == "toc" || extension == "toi" || extension == "cat";
+  if (!known) extension = fitting;
+  const bool categories = extension == "cat";
+  if (!categories && ((extension[0] == 's' && fitting[0] == 't') || (extension[2] == 'c' && fitting[2] == 'i')))
+    lost.push_back(fmt::format("nothing, but .{} promises more than the data hold: .{} is the fitting extension", extension, fitting));
+  lose_covariates(data, lost);
+  lose_unranked(data, Format::preflib, lost);
+  lose_fractions(data, lost);
+
+  const RankingSet& rankings = data.rankings;
+  std::string& out = sink.buffer();
+  std::size_t num_changed = 0;
+  const std::string plain = without_packing(file_name);
+  std::size_t ignored = 0;
+  out += "# FILE NAME: " + line_name(plain.substr(plain.find_last_of('/') + 1), ignored) + "\n";
+  out += "# DATA TYPE: " + extension + "\n";
+  out += fmt::format("# NUMBER ALTERNATIVES: {}\n# NUMBER VOTERS: ", data.num_items());
+  append_number(out, rankings.total_weight());
+  out += fmt::format("\n# NUMBER UNIQUE {}: {}\n", categories ? "PREFERENCES" : "ORDERS", rankings.size());
+  std::size_t num_categories = 1;
+  if (categories) {
+    for (std::size_t i = 0; i < rankings.size(); ++i) num_categories = std::max(num_categories, count_groups(rankings[i]));
+    out += fmt::format("# NUMBER CATEGORIES: {}\n", num_categories);
+    for (std::size_t i = 1; i <= num_categories; ++i) out += fmt::format("# CATEGORY NAME {}: Category {}\n", i, i);
+  }
+  for (std::size_t i = 0; i < data.num_items(); ++i) {
+    out += fmt::format("# ALTERNATIVE NAME {}: {}\n", i + 1, line_name(data.items[i], num_changed));
+    sink.checkpoint();
+  }
+  lose_names(num_changed, "line breaks or blanks at the ends", lost);
+  for (std::size_t row = 0; row < rankings.num_rows(); ++row) {
+    const RankingView ranking = rankings[rankings.row_ranking(row)];
+    append_number(out, rankings.row_weight(row));
+    out += ": ";
+    append_groups(out, ranking);
+    if (categories)
+      for (std::size_t i = count_groups(ranking); i < num_categories; ++i) out += i == 0 ? "{}" : ",{}";
+    out += '\n';
+    sink.checkpoint();
+  }
+}
+
+void write_preflib_old(const Dataset& data, TextSink& sink, Lost& lost) {
+  lose_covariates(data, lost);
+  lose_unranked(data, Format::preflib_old, lost);
+  lose_fractions(data, lost);
+  const RankingSet& rankings = data.rankings;
+  std::string& out = sink.buffer();
+  std::size_t num_changed = 0;
+  out += fmt::format("{}\n", data.num_items());
+  for (std::size_t i = 0; i < data.num_items(); ++i) {
+    out += fmt::format("{},{}\n", i + 1, line_name(data.items[i], num_changed));
+    sink.checkpoint();
+  }
+  lose_names(num_changed, "line breaks or blanks at the ends", lost);
+  append_number(out, rankings.total_weight());
+  out += ',';
+  append_number(out, rankings.total_weight());
+  out += fmt::format(",{}\n", rankings.size());
+  for (std::size_t row = 0; row < rankings.num_rows(); ++row) {
+    append_number(out, rankings.row_weight(row));
+    out += ',';
+    append_groups(out, rankings[rankings.row_ranking(row)]);
+    out += '\n';
+    sink.checkpoint();
+  }
+}
+
+void write_blt(const Dataset& data, TextSink& sink, Lost& lost) {
+  lose_covariates(data, lost);
+  lose_unranked(data, Format::blt, lost);
+  lose_fractions(data, lost);
+  const RankingSet& rankings = data.rankings;
+  std::string& out = sink.buffer();
+  out += fmt::format("{} 1\n", data.num_items());
+  for (std::size_t row = 0; row < rankings.num_rows(); ++row) {
+    append_number(out, rankings.row_weight(row));
+    rankings[rankings.row_ranking(row)].for_each_group([&](std::span<const ItemId> group) {
+      for (std::size_t i = 0; i < group.size(); ++i) {
+        out += i == 0 ? ' ' : '=';
+        append_count(out, group[i] + std::uint64_t{1});
+      }
+    });
+    out += " 0\n";
+    sink.checkpoint();
+  }
+  out += "0\n";
+  std::size_t num_changed = 0;
+  for (const std::string& item : data.items) {
+    std::string name = line_name(item, num_changed);
+    if (name.find('"') != std::string::npos) ++num_changed;
+    std::ranges::replace(name, '"', '\'');
+    out += '"' + name + "\"\n";
+    sink.checkpoint();
+  }
+  lose_names(num_changed, "quotes, line breaks or blanks at the ends", lost);
+  out += "\"Written by caucus\"\n";
+}
+
+Format format_for_writing(const std::string& path, const Dataset& data) {
+  const std::string extension = extension_of(path);
+  for (const FormatInfo& info : formats())
+    if (std::ranges::find(info.extensions, extension) != info.extensions.end() && info.format != Format::csv_wide) return info.format;
+  if (path == "-") return Format::jsonl;
+  if (extension != "csv" && extension != "tsv")
+    throw UsageError(fmt::format("{}: the extension names no format; state it with --to, or use .soi, .csv, .jsonl, .blt, ...", path));
+  // The flavour of CSV that loses least.
+  const bool ties = data.rankings.has_ties();
+  bool pairs = !data.rankings.empty();
+  for (std::size_t i = 0; i < data.rankings.size() && pairs; ++i) pairs = data.rankings.length(i) == 2;
+  if (pairs && data.unranked == Unranked::absent) return Format::csv_pairwise;
+  if (!ties) return Format::csv_wide;
+  return data.num_items() <= 1000 ? Format::csv_matrix : Format::csv_long;
+}
+
+std::vector<std::string> write_dataset(const Dataset& data, const std::string& path, const WriteOptions& options) {
+  Lost lost;
+  FileWriter writer(path);
+  write_any(data, path, options, writer, lost);
+  writer.commit();
+  return lost;
+}
+
+std::string format_dataset(const Dataset& data, const std::string& name, const WriteOptions& options, std::vector<std::string>* lost) {
+  Lost unheard;
+  TextSink sink;
+  write_any(data, name, options, sink, lost != nullptr ? *lost : unheard);
+  return std::move(sink.buffer());
+}
+
+}  // namespace caucus

@@ -1,0 +1,77 @@
+#include <cmath>
+
+#include "caucus/io/json_cursor.h"
+#include "caucus/io/text.h"
+#include "caucus/io/writers.h"
+
+namespace caucus {
+
+void write_jsonl(const Dataset& data, TextSink& sink, Lost& lost) {
+  const RankingSet& rankings = data.rankings;
+  std::string& out = sink.buffer();
+  // Every name in quotes once, then copied.
+  std::vector<std::string> names;
+  names.reserve(data.num_items());
+  for (const std::string& item : data.items) append_json_string(names.emplace_back(), item);
+
+  out += "{\"schema\":\"caucus.rankings/1\",\"items\":[";
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (i > 0) out += ',';
+    out += names[i];
+  }
+  out += "],\"unranked\":\"";
+  out += name_of(data.unranked);
+  out += '"';
+  if (!data.covariates.empty()) {
+    out += ",\"covariates\":[";
+    for (std::size_t i = 0; i < data.covariates.size(); ++i) {
+      out += i == 0 ? "{\"name\":" : ",{\"name\":";
+      append_json_string(out, data.covariates[i].name);
+      out += data.covariates[i].is_numeric() ? ",\"type\":\"number\"}" : ",\"type\":\"text\"}";
+    }
+    out += ']';
+  }
+  out += "}\n";
+
+  bool infinite = false;
+  for (std::size_t row = 0; row < rankings.num_rows(); ++row) {
+    out += "{\"ranking\":[";
+    bool first = true;
+    rankings[rankings.row_ranking(row)].for_each_group([&](std::span<const ItemId> group) {
+      if (!first) out += ',';
+      first = false;
+      if (group.size() > 1) out += '[';
+      for (std::size_t i = 0; i < group.size(); ++i) {
+        if (i > 0) out += ',';
+        out += names[group[i]];
+      }
+      if (group.size() > 1) out += ']';
+    });
+    out += ']';
+    if (rankings.row_weight(row) != 1.0) {
+      out += ",\"weight\":";
+      append_number(out, rankings.row_weight(row));
+    }
+    if (!data.covariates.empty()) {
+      out += ",\"covariates\":[";
+      for (std::size_t i = 0; i < data.covariates.size(); ++i) {
+        if (i > 0) out += ',';
+        const Column& column = data.covariates[i];
+        if (!column.is_numeric() && !column.texts[row].empty()) {
+          append_json_string(out, column.texts[row]);
+        } else if (column.is_numeric() && std::isfinite(column.numbers[row])) {
+          append_number(out, column.numbers[row]);
+        } else {
+          infinite = infinite || (column.is_numeric() && std::isinf(column.numbers[row]));
+          out += "null";
+        }
+      }
+      out += ']';
+    }
+    out += "}\n";
+    sink.checkpoint();
+  }
+  if (infinite) lost.emplace_back("infinite covariate values (written as missing)");
+}
+
+}  // namespace caucus
