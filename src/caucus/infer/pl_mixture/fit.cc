@@ -71,6 +71,70 @@ std::string list_items(const Dataset& data, const std::vector<std::size_t>& item
   return text;
 }
 
+// Runs the chosen method from one start.
+Solution solve_from(const Objective& objective, const Options& options, Parameters start, int max_iterations, std::string_view phase, const Run& run) {
+  const SolveOptions solve{max_iterations, options.tolerance, !options.estimate_weights, phase};
+  return maximise(objective, std::move(start), solve, run);
+}
+
+// The best of several starts. Short runs sort them; the better half goes on, and so on until the last few are run to the end.
+Solution search(const Objective& objective, const Options& options, const Run& run, const std::optional<Parameters>& init, Result& result) {
+  const int num = options.components;
+  if (init) return solve_from(objective, options, *init, options.max_iterations, name_of(options.method), run);
+  const int automatic = num == 1 ? 1 : std::min(4 + 2 * num, 30);
+  const int restarts = num == 1 ? 1 : options.restarts.value_or(automatic);
+  Starts starts(objective, options, run.seed);
+  if ((options.init == Init::spectral || options.init == Init::kmeans) && num > 1 && !starts.can_embed())
+    throw UsageError(fmt::format("init = {} does not take rankings with ties; choose init = random", name_of(options.init)));
+  if (options.init == Init::moments && num > 1 && (objective.has_ties() || objective.data().unranked == Unranked::absent))
+    throw UsageError("init = moments takes complete rankings and ballots that stop early; choose init = spectral or random");
+
+  if (restarts == 1)
+    return solve_from(objective, options, starts.make(options.init, 0), options.max_iterations, name_of(options.method), run);
+
+  std::vector<Solution> field;
+  int spent = 0;
+  constexpr int first_round = 12;
+  for (int r = 0; r < restarts; ++r) {
+    const std::string phase = fmt::format("start {} of {}", r + 1, restarts);
+    field.push_back(solve_from(objective, options, starts.make(options.init, static_cast<std::uint64_t>(r)), first_round, phase, run));
+    spent += field.back().iterations;
+    if (field.back().stop_reason == StopReason::interrupted || field.back().stop_reason == StopReason::time_limit) break;
+  }
+  const auto better = [](const Solution& a, const Solution& b) { return a.objective > b.objective; };
+  const auto stopped = [](const Solution& s) { return s.stop_reason == StopReason::interrupted || s.stop_reason == StopReason::time_limit; };
+  const bool cut_short = stopped(field.back());
+  std::stable_sort(field.begin(), field.end(), better);
+  for (int limit = 2 * first_round; !cut_short && field.size() > 2; limit *= 2) {
+    field.resize(std::max<std::size_t>(2, (field.size() + 1) / 2));
+    for (Solution& solution : field) {
+      if (solution.stop_reason == StopReason::converged) continue;
+      Solution next = solve_from(objective, options, solution.parameters, limit, "em", run);
+      spent += next.iterations;
+      next.trace.insert(next.trace.begin(), solution.trace.begin(), solution.trace.end());
+      solution = std::move(next);
+      if (stopped(solution)) break;
+    }
+    std::stable_sort(field.begin(), field.end(), better);
+    if (std::ranges::any_of(field, stopped)) break;
+  }
+  for (Solution& solution : field) {
+    if (solution.stop_reason != StopReason::iteration_limit) continue;
+    Solution next = solve_from(objective, options, solution.parameters, options.max_iterations, "em", run);
+    spent += next.iterations;
+    next.trace.insert(next.trace.begin(), solution.trace.begin(), solution.trace.end());
+    solution = std::move(next);
+  }
+  std::stable_sort(field.begin(), field.end(), better);
+  result.starts = restarts;
+  result.starts_agreeing = 0;
+  for (const Solution& solution : field)
+    result.starts_agreeing += solution.objective >= field.front().objective - 1e-6 * std::abs(field.front().objective) ? 1 : 0;
+  Solution best = std::move(field.front());
+  best.iterations = spent;
+  return best;
+}
+
 }  // namespace
 
 Result fit(const Dataset& data, const Options& options, const Run& run, const std::optional<Parameters>& init) {
@@ -99,12 +163,7 @@ Result fit(const Dataset& data, const Options& options, const Run& run, const st
   const Objective objective(data, num, result.strength, threads);
   if (!(objective.total_weight() > 0.0)) warn("no ranking orders two items: all utilities are zero");
 
-  SolveOptions solve;
-  solve.max_iterations = options.max_iterations;
-  solve.tolerance = options.tolerance;
-  solve.fixed_weights = fixed_weights;
-  Parameters start = init ? *init : random_start(objective, run.seed, 0);
-  Solution solution = maximise(objective, std::move(start), solve, run);
+  Solution solution = search(objective, options, run, init, result);
   result.iterations = solution.iterations;
   result.stop_reason = solution.stop_reason;
   result.trace = std::move(solution.trace);

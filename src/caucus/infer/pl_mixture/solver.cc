@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <deque>
+
+#include "caucus/infer/lbfgs.h"
 
 namespace caucus::pl_mixture {
 
@@ -45,54 +46,6 @@ void gradient(const Objective& objective, const Parameters& parameters, const Ev
   }
 }
 
-double dot(const std::vector<double>& a, const std::vector<double>& b) {
-  double total = 0.0;
-  for (std::size_t j = 0; j < a.size(); ++j) total += a[j] * b[j];
-  return total;
-}
-
-// Two-loop recursion (Nocedal 1980) for a maximum: returns the inverse of the negative Hessian times the gradient.
-class Memory {
- public:
-  void clear() { pairs_.clear(); }
-  void add(std::vector<double> step, std::vector<double> drop) {
-    const double curvature = dot(step, drop);
-    if (!(curvature > 1e-14 * std::sqrt(dot(step, step) * dot(drop, drop)))) return;
-    if (pairs_.size() == limit) pairs_.pop_front();
-    pairs_.push_back({std::move(step), std::move(drop), 1.0 / curvature});
-  }
-  bool empty() const { return pairs_.empty(); }
-  std::vector<double> apply(std::vector<double> v, const std::vector<double>& metric) const {
-    std::vector<double> alpha(pairs_.size());
-    for (std::size_t p = pairs_.size(); p-- > 0;) {
-      alpha[p] = pairs_[p].rho * dot(pairs_[p].step, v);
-      for (std::size_t j = 0; j < v.size(); ++j) v[j] -= alpha[p] * pairs_[p].drop[j];
-    }
-    double scale = 1.0;
-    if (!pairs_.empty()) {
-      // Step over metric-weighted drop of the newest pair: how much longer steps should be than the EM step's.
-      const auto& last = pairs_.back();
-      double weighted = 0.0;
-      for (std::size_t j = 0; j < v.size(); ++j) weighted += last.drop[j] * last.drop[j] * metric[j];
-      scale = std::clamp(1.0 / (last.rho * weighted), 0.5, 50.0);
-    }
-    for (std::size_t j = 0; j < v.size(); ++j) v[j] *= scale * metric[j];
-    for (std::size_t p = 0; p < pairs_.size(); ++p) {
-      const double beta = pairs_[p].rho * dot(pairs_[p].drop, v);
-      for (std::size_t j = 0; j < v.size(); ++j) v[j] += (alpha[p] - beta) * pairs_[p].step[j];
-    }
-    return v;
-  }
-
- private:
-  static constexpr std::size_t limit = 20;
-  struct Pair {
-    std::vector<double> step, drop;
-    double rho;
-  };
-  std::deque<Pair> pairs_;
-};
-
 }  // namespace
 
 void mm_step(const Objective& objective, const Evaluation& at, Parameters& parameters, bool fixed_weights, bool ties) {
@@ -134,7 +87,7 @@ Solution maximise(const Objective& objective, Parameters start, const SolveOptio
 
   std::vector<double> g, metric, g_next, metric_next;
   gradient(objective, parameters, here, variables, g, metric);
-  Memory memory;
+  LbfgsMemory memory;
   int small_gains = 0;
   StopReason why = StopReason::converged;
   for (int iteration = 0; solution.iterations < options.max_iterations; ++iteration) {

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "caucus/base/random.h"
+#include "caucus/infer/pl_mixture/moments.h"
 
 namespace caucus::pl_mixture {
 
@@ -23,13 +24,56 @@ TieStrengths initial_ties(const Objective& objective) {
   return ties;
 }
 
+namespace {
+
+// Utilities around zero, weights equal.
 Parameters random_start(const Objective& objective, std::uint64_t seed, std::uint64_t index) {
   Parameters start(objective.num_components(), objective.num_items());
-  start.ties = initial_ties(objective);
-  if (objective.num_components() == 1) return start;
   RandomStream random(seed, Purpose::initialise, index);
   for (double& utility : start.utilities) utility = 0.5 * random.normal();
   start.centre_all();
+  return start;
+}
+
+}  // namespace
+
+Starts::Starts(const Objective& objective, const Options& options, std::uint64_t seed)
+    : objective_(objective), options_(options), seed_(seed) {}
+Starts::~Starts() = default;
+
+bool Starts::can_embed() const { return !objective_.has_ties() && objective_.num_items() > 1 && objective_.batch().count > 0; }
+
+const Embedding& Starts::embedding() {
+  if (!embedding_) embedding_ = std::make_unique<Embedding>(objective_.data(), seed_, objective_.threads());
+  return *embedding_;
+}
+
+Parameters Starts::make(Init kind, std::uint64_t index) {
+  const std::size_t num = objective_.num_components();
+  if (num == 1) kind = Init::random;
+  if (kind == Init::automatic) kind = index == 0 && can_embed() ? Init::spectral : Init::random;
+  Parameters start(num, objective_.num_items());
+  // Restart r of k-means in start `index` has a stream of its own.
+  const std::uint64_t stream = index * 100'000;
+  switch (kind) {
+    case Init::spectral: {
+      const SpectralOptions spectral{options_.centre, options_.rank_rule, options_.link, options_.kmeans_restarts};
+      const Embedding& points = embedding();
+      if (!svd_) svd_ = std::make_unique<TruncatedSvd>(truncated_svd(points, num + 1, options_.centre, seed_));
+      start = cluster_parameters(points, spectral_clusters(points, num, spectral, seed_, stream, svd_.get()), num, options_.link);
+      break;
+    }
+    case Init::kmeans:
+      start = cluster_parameters(embedding(), embedding_kmeans(embedding(), num, options_.kmeans_restarts, seed_, stream), num, options_.link);
+      break;
+    case Init::moments:
+      start = moments_start(objective_, seed_, index);
+      break;
+    default:
+      if (num > 1) start = random_start(objective_, seed_, index);
+  }
+  if (!options_.estimate_weights) start.weights.assign(num, 1.0 / static_cast<double>(num));
+  start.ties = initial_ties(objective_);
   return start;
 }
 
