@@ -1,0 +1,76 @@
+// 'caucus predict': class probabilities for new rows.
+#include <fmt/format.h>
+
+#include "caucus/base/error.h"
+#include "caucus/service/regression.h"
+#include "commands.h"
+
+namespace caucus::cli {
+
+namespace {
+
+struct PredictFlags {
+  std::string model, table, out, missing;
+  bool curves = false;
+};
+
+std::string csv_cell(const std::string& text) {
+  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
+  return quoted + "\"";
+}
+
+void run_predict(const PredictFlags& flags, Context& context) {
+  const RegressionModel model = RegressionModel::load(flags.model);
+  const Table table = read_table(flags.table);
+  for (const std::string& text : table.warnings) warning(context, fmt::format("{}: {}", table.source, text));
+  const Predictions predictions = predict_table(model, table, flags.missing.empty() ? std::nullopt : enum_from_name<MissingValues>(flags.missing));
+  for (const std::string& text : predictions.warnings) warning(context, fmt::format("{}: {}", table.source, text));
+
+  fmt::memory_buffer csv;
+  const auto out = std::back_inserter(csv);
+  fmt::format_to(out, "row,predicted");
+  for (const std::string& name : model.classes) fmt::format_to(out, ",{}", csv_cell("p_" + name));
+  fmt::format_to(out, "\n");
+  for (std::size_t i = 0; i < predictions.rows.size(); ++i) {
+    fmt::format_to(out, "{},{}", predictions.rows[i] + 1, csv_cell(model.classes[predictions.predicted[i]]));
+    for (Eigen::Index k = 0; k < predictions.probabilities.cols(); ++k) fmt::format_to(out, ",{}", predictions.probabilities(static_cast<Eigen::Index>(i), k));
+    fmt::format_to(out, "\n");
+  }
+  if (!flags.out.empty()) write_file(flags.out, {csv.data(), csv.size()});
+
+  nlohmann::ordered_json json{{"num_rows", predictions.rows.size()}};
+  json.update(prediction_scores(predictions, flags.curves));
+  if (!flags.out.empty()) json["out"] = flags.out;
+  if (context.json) {
+    print_json(json);
+    return;
+  }
+  if (flags.out.empty()) print({csv.data(), csv.size()});
+  if (json.contains("misclassification")) {
+    const std::string scores = fmt::format("misclassification {:.4f}, log loss {:.4f}, AUC {:.4f}, over {} rows", json["misclassification"].get<double>(),
+                                           json["log_loss"].get<double>(), json["auc"].get<double>(), predictions.labels.size());
+    if (flags.out.empty()) note(context, scores);
+    else print(scores + "\n");
+  }
+  if (!flags.out.empty()) note(context, fmt::format("Predictions written to {}", flags.out));
+}
+
+}  // namespace
+
+void add_predict(CLI::App& app, Context& context) {
+  auto flags = std::make_shared<PredictFlags>();
+  CLI::App* command = app.add_subcommand("predict", "Predict classes of new rows with a model of 'caucus regress'");
+  command->add_option("model", flags->model, "model file written by 'caucus regress --out'")->required()->type_name("MODEL");
+  command->add_option("data", flags->table, "CSV with the columns of the training table, in any order")->required()->type_name("TEST");
+  command->add_option("--missing", flags->missing, "missing values: error, drop (the row) or mean; default: as in training")
+      ->check(CLI::IsMember(std::vector<std::string>(enum_names<MissingValues>.begin(), enum_names<MissingValues>.end())));
+  command->add_flag("--curves", flags->curves, "with --json: the calibration curve and, for two classes, the ROC curve");
+  command->add_option("-o,--out", flags->out, "write row,predicted,p_CLASS... for every row")->type_name("FILE");
+  command->add_flag("--json", context.json, "print the scores as one JSON object");
+  command->footer(examples({"caucus predict m.json test.csv --out p.csv", "caucus predict m.json test.csv --json --curves"}));
+  command->callback([flags, &context] { run_predict(*flags, context); });
+}
+
+}  // namespace caucus::cli

@@ -1,0 +1,251 @@
+#include "caucus/service/regression.h"
+
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <limits>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "caucus/base/error.h"
+#include "caucus/base/random.h"
+#include "caucus/evaluate/classification.h"
+#include "caucus/service/regression_path.h"
+
+namespace caucus {
+namespace {
+
+using pl_regression::Method;
+
+// Three classes that a number and a text tell apart, mostly.
+Table example(std::size_t rows, std::uint64_t seed) {
+  RandomStream stream(seed);
+  Table table;
+  table.source = "example.csv";
+  table.num_rows = rows;
+  Column size{"size", {}, {}}, noise{"noise", {}, {}}, colour{"colour", {}, {}}, kind{"kind", {}, {}};
+  for (std::size_t i = 0; i < rows; ++i) {
+    const std::size_t k = stream.below(3);
+    kind.texts.push_back(std::string(1, static_cast<char>('a' + k)));
+    size.numbers.push_back(10.0 * static_cast<double>(k) + 3.0 * stream.normal());
+    noise.numbers.push_back(stream.normal());
+    colour.texts.push_back(stream.uniform() < 0.8 ? (k == 1 ? "red" : "blue") : "green");
+  }
+  table.columns = {size, noise, colour, kind};
+  return table;
+}
+
+RegressionRequest request(Method method) {
+  RegressionRequest result;
+  result.method = method;
+  result.target = "kind";
+  result.options.iterations = 600;
+  return result;
+}
+
+TEST(Regression, EveryMethodLearnsAndItsFileSaysTheSame) {
+  const Table train_table = example(150, 1), test_table = example(200, 2);
+  for (const Method method : {Method::em, Method::gibbs, Method::variational, Method::logit_lasso}) {
+    const RegressionFit fit = train_classes(train_table, request(method), {});
+    EXPECT_TRUE(std::isfinite(fit.summary.loglik));
+    EXPECT_TRUE(std::isfinite(fit.summary.log_posterior));
+    EXPECT_LT(fit.summary.loglik, 0.0);
+    EXPECT_EQ(fit.summary.ess_min.has_value(), method == Method::gibbs || method == Method::logit_lasso);
+    Table shuffled = test_table;
+    std::reverse(shuffled.columns.begin(), shuffled.columns.end());
+    const Predictions predictions = predict_table(fit.model, shuffled, {});
+    ASSERT_EQ(predictions.labels.size(), 200u);
+    const auto scores = prediction_scores(predictions, true);
+    EXPECT_LT(scores["misclassification"].get<double>(), 0.25) << name_of(method);
+    EXPECT_GT(scores["auc"].get<double>(), 0.9) << name_of(method);
+    for (Eigen::Index i = 0; i < predictions.probabilities.rows(); ++i) EXPECT_NEAR(predictions.probabilities.row(i).sum(), 1.0, 1e-9);
+    const RegressionModel again = RegressionModel::parse(fit.model.to_text(), "m.json");
+    EXPECT_EQ(predict_table(again, test_table, {}).probabilities, predictions.probabilities) << name_of(method);
+    EXPECT_EQ(again.to_text(), fit.model.to_text());
+  }
+}
+
+TEST(Regression, FileKeysOfTheContract) {
+  const RegressionFit fit = train_classes(example(60, 1), request(Method::em), {});
+  const auto json = nlohmann::json::parse(fit.model.to_text());
+  EXPECT_EQ(json["schema"], "caucus.model/1");
+  EXPECT_EQ(json["family"], "pl-regression");
+  EXPECT_EQ(json["classes"], nlohmann::json({"a", "b", "c"}));
+  ASSERT_EQ(json["features"].size(), 8u);  // 2 numbers twice, 3 colours, offset
+  for (const char* key : {"name", "kind", "mean", "scale"}) EXPECT_TRUE(json["features"][0].contains(key));
+  EXPECT_EQ(json["lambda"].size(), 3u);
+  EXPECT_EQ(json["lambda"][0].size(), 8u);
+  EXPECT_EQ(json["fit"]["loglik"], json["fit"]["log_posterior"]) << "em is maximum likelihood by default";
+}
+
+TEST(Regression, ShapeByCrossValidation) {
+  RegressionRequest asked = request(Method::em);
+  asked.options.a = "cv";
+  const RegressionFit fit = train_classes(example(60, 1), asked, {});
+  EXPECT_EQ(fit.summary.details["cross_validation"].size(), 12u);
+  double best = infinity, chosen = 0.0;
+  for (const auto& row : fit.summary.details["cross_validation"])
+    if (row["log_loss"].get<double>() < best) best = row["log_loss"].get<double>(), chosen = row["a"].get<double>();
+  EXPECT_EQ(fit.model.a, chosen);
+}
+
+TEST(Regression, WrongRequestsAreRefusedWithARemedy) {
+  const Table table = example(40, 1);
+  const auto message = [&](auto&& change) {
+    RegressionRequest asked = request(Method::em);
+    Table data = table;
+    change(asked, data);
+    try {
+      train_classes(data, asked, {});
+      return std::string("accepted");
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+  };
+  EXPECT_NE(message([](auto& r, auto&) { r.target = "klass"; }).find("klass"), std::string::npos);
+  EXPECT_NE(message([](auto& r, auto&) { r.options.a = "2"; r.options.b = 0.0; }).find("b > 0"), std::string::npos);
+  EXPECT_NE(message([](auto& r, auto&) { r.options.a = "-1"; }).find("outside"), std::string::npos);
+  EXPECT_NE(message([](auto& r, auto&) { r.options.a = "many"; }).find("a number"), std::string::npos);
+  EXPECT_NE(message([](auto& r, auto&) { r.options.a = "learn"; }).find("gibbs"), std::string::npos);
+  EXPECT_NE(message([](auto& r, auto&) { r.method = Method::gibbs; r.options.burnin = 600; }).find("burn-in"), std::string::npos);
+  EXPECT_NE(message([](auto& r, auto&) { r.ignore = {"nope"}; }).find("nope"), std::string::npos);
+  EXPECT_NE(message([](auto& r, auto&) { r.features.formulas = {"exp(height)"}; }).find("height"), std::string::npos);
+  EXPECT_NE(message([](auto&, auto& t) { t.columns[0].numbers[3] = std::nan(""); }).find("example.csv: row 4, column 'size'"), std::string::npos);
+  EXPECT_NE(message([](auto&, auto& t) { t.columns[3].texts[2] = ""; }).find("row 3"), std::string::npos);
+  EXPECT_NE(message([](auto&, auto& t) { t.columns[3].texts.assign(40, "a"); }).find("at least two"), std::string::npos);
+  EXPECT_NE(message([](auto& r, auto&) { r.target = "size"; }).find("different values"), std::string::npos);
+  const RegressionFit fit = train_classes(table, request(Method::em), {});
+  const std::string text = fit.model.to_text();
+  EXPECT_THROW(RegressionModel::parse("{}", "m"), DataError);
+  EXPECT_THROW(RegressionModel::parse(text.substr(0, text.size() / 2), "m"), DataError);
+  auto json = nlohmann::json::parse(text);
+  json["lambda"][0].erase(0);
+  EXPECT_THROW(RegressionModel::parse(json.dump(), "m"), DataError);
+  json = nlohmann::json::parse(text);
+  json["lambda"][1][0] = -1.0;
+  EXPECT_THROW(RegressionModel::parse(json.dump(), "m"), DataError);
+}
+
+TEST(Regression, MissingValuesAtPrediction) {
+  Table table = example(60, 1);
+  RegressionRequest asked = request(Method::em);
+  asked.features.missing = MissingValues::mean;
+  const RegressionFit fit = train_classes(table, asked, {});
+  table.columns[0].numbers[5] = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_EQ(predict_table(fit.model, table, {}).rows.size(), 60u);
+  EXPECT_EQ(predict_table(fit.model, table, MissingValues::drop).rows.size(), 59u);
+  EXPECT_THROW(predict_table(fit.model, table, MissingValues::error), DataError);
+}
+
+TEST(Regression, CheckpointFileIsResumed) {
+  const std::string path = (std::filesystem::temp_directory_path() / fmt::format("caucus-regression-{}.cbor", ::testing::UnitTest::GetInstance()->random_seed())).string();
+  std::filesystem::remove(path);
+  const Table table = example(40, 1);
+  RegressionRequest asked = request(Method::gibbs);
+  const RegressionFit straight = train_classes(table, asked, {});
+  struct Stop : Observer {
+    Flow progress(const Progress& progress) override { return progress.iteration >= 100 ? Flow::stop : Flow::proceed; }
+  } stop;
+  asked.checkpoint = path;
+  Run stopped;
+  stopped.observer = &stop;
+  const RegressionFit partial = train_classes(table, asked, stopped);
+  EXPECT_EQ(partial.summary.stop_reason, StopReason::interrupted);
+  const RegressionFit resumed = train_classes(table, asked, {});
+  EXPECT_EQ(resumed.model.lambda, straight.model.lambda);
+  EXPECT_EQ(resumed.summary.ess_min, straight.summary.ess_min);
+  Run other;
+  other.seed = 2;
+  EXPECT_THROW(train_classes(table, asked, other), DataError);
+  std::filesystem::remove(path);
+}
+
+Dataset ballots(std::size_t rows) {
+  RandomStream stream(3);
+  Dataset data;
+  data.source = "ballots.csv";
+  data.items = {"x", "y", "z"};
+  RankingSetBuilder builder;
+  Column age{"age", {}, {}};
+  for (std::size_t i = 0; i < rows; ++i) {
+    age.numbers.push_back(stream.normal());
+    std::vector<double> strength{std::exp(2.0 * age.numbers.back()), 1.0, std::exp(-2.0 * age.numbers.back())};
+    std::vector<ItemId> order;
+    for (int t = 0; t < 2; ++t) {
+      order.push_back(static_cast<ItemId>(stream.categorical(strength)));
+      strength[order.back()] = 0.0;
+    }
+    builder.add(order);
+  }
+  data.rankings = builder.build();
+  data.covariates = {age};
+  return data;
+}
+
+TEST(Regression, CovariatesExplainBallots) {
+  const Dataset data = ballots(300);
+  for (const Method method : {Method::em, Method::gibbs, Method::variational}) {
+    RegressionRequest asked = request(method);
+    asked.target.clear();
+    const RegressionFit fit = train_rankings(data, asked, {});
+    // Better than the best that ignores the covariate by far more than chance: a gain of 2 per parameter is BIC-like.
+    RegressionRequest blind = asked;
+    blind.method = Method::em;
+    Dataset constant = data;
+    constant.covariates[0].numbers.assign(300, 1.0);
+    EXPECT_GT(fit.summary.loglik, train_rankings(constant, blind, {}).summary.loglik + 30.0) << name_of(method);
+    RowMatrix x(2, 1);
+    x << 2.0, -2.0;
+    const RowMatrix p = fit.model.predict(x);
+    EXPECT_GT(p(0, 0), 0.6);
+    EXPECT_GT(p(1, 2), 0.6);
+    const RegressionModel again = RegressionModel::parse(fit.model.to_text(), "m.json");
+    EXPECT_EQ(again.predict(x), p);
+  }
+  RegressionRequest rival = request(Method::logit_lasso);
+  EXPECT_THROW(train_rankings(data, rival, {}), UsageError);
+}
+
+TEST(Regression, PathThinsOutAsTheShapeFalls) {
+  RegressionRequest asked = request(Method::em);
+  asked.options.iterations = 300;
+  const RegressionInput input = class_input(example(60, 1), asked);
+  const auto path = regularization_path(input, asked, {1.0, 0.5, 0.1}, {});
+  ASSERT_EQ(path.size(), 12u);
+  const auto nonzero = [](const RowMatrix& lambda) { return (lambda.array() > 0.0).count(); };
+  EXPECT_GE(nonzero(path[0].lambda), nonzero(path[4].lambda));
+  EXPECT_GE(nonzero(path[4].lambda), nonzero(path[8].lambda));
+  for (const PathPoint& point : path)
+    if (point.estimate != "posterior-median") EXPECT_NEAR(point.lambda.sum(), 1.0, 1e-6) << point.estimate;
+  const std::string csv = path_csv(path, input);
+  EXPECT_EQ(static_cast<std::size_t>(std::count(csv.begin(), csv.end(), '\n')), 1u + 12u * 3u * 8u);
+  EXPECT_NE(path_svg(path, input).find("</svg>"), std::string::npos);
+}
+
+std::string shared(const std::string& name) {
+  const char* folder = std::getenv("CAUCUS_DATA");
+  return (folder != nullptr ? std::string(folder) : std::string(CAUCUS_SOURCE_DIR "/../shared/data")) + "/uci/" + name;
+}
+
+// Half of wine, by EM: about 94 % right with exp(x), exp(-x) (design/peers.md); six standard errors of 89 rows below that.
+TEST(Regression, Wine) {
+  if (!std::filesystem::exists(shared("wine.csv"))) GTEST_SKIP() << "no " << shared("wine.csv") << "; set CAUCUS_DATA";
+  const Table table = read_table(shared("wine.csv"));
+  RegressionRequest asked = request(Method::em);
+  asked.target = "class";
+  const RegressionInput all = class_input(table, asked);
+  std::vector<std::size_t> order(178), first, second;
+  for (std::size_t i = 0; i < 178; ++i) order[i] = i;
+  RandomStream(4).shuffle(std::span(order));
+  RegressionInput half = all;
+  half.data = all.data.select(std::span(order).first(89));
+  const RegressionFit fit = train(half, asked, {});
+  const RegressionData rest = all.data.select(std::span(order).last(89));
+  const RowMatrix p = class_probabilities(rest.w, fit.model.lambda);
+  EXPECT_LT(misclassification(std::span(p.data(), static_cast<std::size_t>(p.size())), 3, rest.outcome), 0.06 + 6.0 * 0.025);
+  EXPECT_EQ(fit.summary.stop_reason, StopReason::converged);
+}
+
+}  // namespace
+}  // namespace caucus
