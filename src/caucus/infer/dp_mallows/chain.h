@@ -1,0 +1,101 @@
+// One Markov chain over (assignments, centers[, theta]): exact-gibbs, beta-gibbs and slice-gibbs.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "caucus/base/random.h"
+#include "caucus/infer/dp_mallows/center.h"
+#include "caucus/infer/dp_mallows/options.h"
+#include "caucus/infer/dp_mallows/points.h"
+#include "caucus/infer/dp_mallows/prior.h"
+#include "caucus/infer/dp_mallows/table.h"
+
+namespace caucus::dp_mallows {
+
+struct ChainSettings {
+  Method method = Method::exact_gibbs;
+  CenterMove center_move = CenterMove::corrected;
+  int gibbs_steps = 10;
+  int slice_steps = 3;
+  int split_merge = 0;
+  int split_merge_scans = 3;
+  int start_clusters = 20;
+  int auxiliary = 3;
+  std::optional<std::pair<double, double>> alpha_prior;  // shape, rate
+};
+
+// Everything a chain needs to go on: a checkpoint's content.
+struct ChainState {
+  std::vector<std::uint32_t> labels;         // canonical: in order of first appearance
+  std::vector<std::vector<Item>> centers;
+  std::vector<std::vector<double>> theta;    // slice-gibbs
+  double alpha = 1.0;
+  std::uint64_t drawn = 0;                   // of the random stream
+};
+
+struct SplitMergeCounts {
+  std::int64_t splits_tried = 0, splits_accepted = 0, merges_tried = 0, merges_accepted = 0;
+};
+
+class Chain {
+ public:
+  Chain(const Points& points, const Prior& prior, const ChainSettings& settings, RandomStream rng);
+
+  void start_randomly();
+  void restore(const ChainState& state);
+  ChainState state() const;
+
+  // One sweep: assignments (step 1 of Figures 1 and 5), split-merge proposals, centers and theta (step 2), alpha.
+  // Leaves labels canonical and clusters numbered by them.
+  void sweep();
+
+  const std::vector<std::uint32_t>& labels() const { return labels_; }
+  const std::vector<Cluster>& clusters() const { return clusters_; }
+  double alpha() const { return alpha_; }
+  // log P(labels, centers, data) with theta integrated out exactly, whatever the method. O(clusters * t) quadratures.
+  double log_joint() const;
+  const SplitMergeCounts& split_merge_counts() const { return split_merge_counts_; }
+
+  // The stages of a sweep one by one, for the tests.
+  void resample_assignments();
+  void resample_centers();
+  void resample_alpha();
+  void propose_split_or_merge();
+
+  void resample_center(Cluster& cluster, std::span<const Member> members);
+
+ private:
+  friend class SplitMerge;
+  void reassign(std::size_t point);
+  void new_cluster(std::size_t slot, std::span<const Item> ranking);
+  std::size_t pick(std::span<const double> scores, double log_new);
+  void draw_theta_all(Cluster& cluster);
+  void update_statistics(Cluster& cluster);
+  void canonicalise();
+  void fill_table();
+  std::vector<std::vector<Member>> members_by_cluster() const;
+
+  const Points& points_;
+  const Prior& prior_;
+  ChainSettings settings_;
+  RandomStream rng_;
+  double alpha_;
+  std::vector<std::uint32_t> labels_;  // slots during step 1
+  std::vector<Cluster> clusters_;
+  ClusterTable table_;
+  CenterSampler center_sampler_;
+  PredictiveCache predictive_cache_;  // of the split-merge proposals
+  SplitMergeCounts split_merge_counts_;
+  std::vector<double> weights_;
+};
+
+// log of the cluster's data given sigma, theta integrated out: sum over stages of log I(a + S, nu + N) - log I(a, nu).
+double log_marginal(const Prior& prior, const Cluster& cluster, bool beta);
+// log P of a partition under the Chinese restaurant process.
+double log_partition(double alpha, std::span<const double> sizes);
+
+}  // namespace caucus::dp_mallows

@@ -1,0 +1,170 @@
+#include "caucus/infer/dp_mallows/score.h"
+
+#include <limits>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "caucus/infer/dp_mallows/score.cc"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+#include <hwy/contrib/math/math-inl.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace caucus::dp_mallows {
+namespace HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+// s_j of 16 clusters at once: the item's position less the earlier-listed items before it.
+void block_codes(const std::int16_t* position, std::size_t stride, const std::int32_t* items, std::size_t length, std::int16_t* codes) {
+  const hn::CappedTag<std::int16_t, slot_block> d;
+  for (std::size_t lane = 0; lane < slot_block; lane += hn::Lanes(d)) {
+    for (std::size_t j = 0; j < length; ++j) {
+      const auto own = hn::LoadU(d, position + static_cast<std::size_t>(items[j]) * stride + lane);
+      auto s = own;
+      for (std::size_t q = 0; q < j; ++q) {
+        const auto other = hn::LoadU(d, position + static_cast<std::size_t>(items[q]) * stride + lane);
+        s = hn::Add(s, hn::VecFromMask(d, hn::Lt(other, own)));  // a true lane is -1
+      }
+      hn::StoreU(s, d, codes + j * slot_block + lane);
+    }
+  }
+}
+
+template <class D>
+auto load_codes(D d, const std::int16_t* codes) {
+  const hn::Rebind<std::int16_t, D> d16;
+  const hn::Rebind<std::int32_t, D> d32;
+  return hn::PromoteTo(d, hn::PromoteTo(d32, hn::LoadU(d16, codes)));
+}
+
+// Stirling's series without its constant and -x, which the caller folds into other terms. x >= 8.
+template <class D, class V>
+auto stirling(D d, V x) {
+  const auto inverse = hn::Div(hn::Set(d, 1.0), x), square = hn::Mul(inverse, inverse);
+  auto series = hn::NegMulAdd(square, hn::Set(d, 1.0 / 1680.0), hn::Set(d, 1.0 / 1260.0));
+  series = hn::NegMulAdd(square, series, hn::Set(d, 1.0 / 360.0));
+  series = hn::NegMulAdd(square, series, hn::Set(d, 1.0 / 12.0));
+  return hn::MulAdd(hn::Sub(x, hn::Set(d, 0.5)), hn::Log(d, x), hn::Mul(inverse, series));
+}
+
+// x (x + 1) .. (x + 7)
+template <class D, class V>
+auto rising8(D d, V x) {
+  auto product = x;
+  for (int k = 1; k < 8; ++k) product = hn::Mul(product, hn::Add(x, hn::Set(d, static_cast<double>(k))));
+  return product;
+}
+
+// lgamma(x) - lgamma(y) - (y - x), for 0 < x < y.
+template <class D, class V>
+auto log_gamma_difference(D d, V x, V y) {
+  const auto limit = hn::Set(d, 12.0);
+  const auto small_x = hn::Lt(x, limit);
+  if (hn::AllFalse(d, small_x)) return hn::Sub(stirling(d, x), stirling(d, y));
+  // lgamma(x) = lgamma(x + 8) - log(x .. (x + 7)).
+  const auto small_y = hn::Lt(y, limit);
+  const auto one = hn::Set(d, 1.0), eight = hn::Set(d, 8.0);
+  const auto ratio = hn::Div(hn::IfThenElse(small_y, rising8(d, y), one), hn::IfThenElse(small_x, rising8(d, x), one));
+  const auto up_x = hn::Add(x, hn::IfThenElseZero(small_x, eight)), up_y = hn::Add(y, hn::IfThenElseZero(small_y, eight));
+  // The shifts change y - x by 8 where only x moved.
+  const auto moved = hn::Sub(hn::Sub(up_y, up_x), hn::Sub(y, x));
+  return hn::Add(hn::Add(hn::Sub(stirling(d, up_x), stirling(d, up_y)), moved), hn::Log(d, ratio));
+}
+
+void score_beta(const ScoreTable& table, const std::int32_t* items, std::size_t length, std::int16_t* codes, double* out) {
+  const hn::CappedTag<double, slot_block> d;
+  const auto gap = hn::Set(d, table.nu + 2.0);
+  for (std::size_t slot = 0; slot < table.slots; slot += slot_block) {
+    block_codes(table.position + slot, table.stride, items, length, codes);
+    for (std::size_t lane = 0; lane < slot_block; lane += hn::Lanes(d)) {
+      auto total = hn::LoadU(d, table.log_size + slot + lane);
+      for (std::size_t j = 0; j < length; ++j) {
+        const std::size_t at = j * table.stride + slot + lane;
+        const auto s = load_codes(d, codes + j * slot_block + lane);
+        const auto x = hn::Add(hn::Add(hn::LoadU(d, table.prior + at), hn::LoadU(d, table.sums + at)), s);
+        const auto y = hn::Add(hn::Add(x, gap), hn::LoadU(d, table.counts + at));
+        total = hn::Add(total, hn::Add(hn::LoadU(d, table.constant + at), log_gamma_difference(d, x, y)));
+      }
+      hn::StoreU(total, d, out + slot + lane);
+    }
+  }
+}
+
+void score_slice(const ScoreTable& table, const std::int32_t* items, std::size_t length, std::int16_t* codes, double* out) {
+  const hn::CappedTag<double, slot_block> d;
+  for (std::size_t slot = 0; slot < table.slots; slot += slot_block) {
+    block_codes(table.position + slot, table.stride, items, length, codes);
+    for (std::size_t lane = 0; lane < slot_block; lane += hn::Lanes(d)) {
+      auto total = hn::LoadU(d, table.log_size + slot + lane);
+      for (std::size_t j = 0; j < length; ++j) {
+        const std::size_t at = j * table.stride + slot + lane;
+        const auto s = load_codes(d, codes + j * slot_block + lane);
+        total = hn::Sub(total, hn::MulAdd(hn::LoadU(d, table.theta + at), s, hn::LoadU(d, table.log_z + at)));
+      }
+      hn::StoreU(total, d, out + slot + lane);
+    }
+  }
+}
+
+void score_exact(const ScoreTable& table, const std::int32_t* items, std::size_t length, std::int16_t* codes, double* out) {
+  for (std::size_t slot = 0; slot < table.slots; slot += slot_block) {
+    block_codes(table.position + slot, table.stride, items, length, codes);
+    for (std::size_t lane = 0; lane < slot_block; ++lane) {
+      double total = table.log_size[slot + lane];
+      if (total > -std::numeric_limits<double>::infinity())
+        for (std::size_t j = 0; j < length; ++j) total += table.predictive[j * table.stride + slot + lane][codes[j * slot_block + lane]];
+      out[slot + lane] = total;
+    }
+  }
+}
+
+double exp_weights(const double* logs, std::size_t count, double largest, double* weights) {
+  const hn::CappedTag<double, slot_block> d;
+  const auto top = hn::Set(d, largest), floor = hn::Set(d, -700.0);
+  auto total = hn::Zero(d);
+  for (std::size_t k = 0; k < count; k += hn::Lanes(d)) {
+    const auto x = hn::Sub(hn::LoadU(d, logs + k), top);
+    const auto value = hn::IfThenElseZero(hn::Gt(x, floor), hn::Exp(d, hn::Max(x, floor)));
+    total = hn::Add(total, value);
+    hn::StoreU(value, d, weights + k);
+  }
+  return hn::GetLane(hn::SumOfLanes(d, total));
+}
+
+double largest_of(const double* values, std::size_t count) {
+  const hn::CappedTag<double, slot_block> d;
+  auto largest = hn::Set(d, -std::numeric_limits<double>::infinity());
+  for (std::size_t k = 0; k < count; k += hn::Lanes(d)) largest = hn::Max(largest, hn::LoadU(d, values + k));
+  return hn::GetLane(hn::MaxOfLanes(d, largest));
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace caucus::dp_mallows
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace caucus::dp_mallows {
+
+HWY_EXPORT(score_beta);
+HWY_EXPORT(score_slice);
+HWY_EXPORT(score_exact);
+HWY_EXPORT(exp_weights);
+HWY_EXPORT(largest_of);
+
+void score_slots(ScoreKind kind, const ScoreTable& table, const std::int32_t* items, std::size_t length, std::int16_t* codes,
+                 double* out) {
+  switch (kind) {
+    case ScoreKind::beta: HWY_DYNAMIC_DISPATCH(score_beta)(table, items, length, codes, out); break;
+    case ScoreKind::slice: HWY_DYNAMIC_DISPATCH(score_slice)(table, items, length, codes, out); break;
+    case ScoreKind::exact: HWY_DYNAMIC_DISPATCH(score_exact)(table, items, length, codes, out); break;
+  }
+}
+
+double exp_weights(const double* logs, std::size_t count, double largest, double* weights) {
+  return HWY_DYNAMIC_DISPATCH(exp_weights)(logs, count, largest, weights);
+}
+
+double largest_of(const double* values, std::size_t count) { return HWY_DYNAMIC_DISPATCH(largest_of)(values, count); }
+
+}  // namespace caucus::dp_mallows
+#endif

@@ -1,0 +1,205 @@
+#include "caucus/infer/dp_mallows/table.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "caucus/base/numeric.h"
+
+namespace caucus::dp_mallows {
+
+std::size_t PredictiveCache::Hash::operator()(const Key& key) const {
+  std::uint64_t hash = key.stage * 0x9E3779B97F4A7C15u;
+  for (std::uint64_t word : {std::bit_cast<std::uint64_t>(key.a), std::bit_cast<std::uint64_t>(key.b)}) {
+    hash = (hash ^ word) * 0xD6E8FEB86659FD93u;
+    hash ^= hash >> 32;
+  }
+  return static_cast<std::size_t>(hash);
+}
+
+const double* PredictiveCache::get(std::size_t stage, double a, double b) {
+  std::unique_ptr<double[]>& table = tables_[{stage, a, b}];
+  if (!table) {
+    const std::size_t size = prior_.stage_size(stage);
+    table = std::make_unique<double[]>(size);
+    numbers_ += size + 16;
+    quadrature_.build(size, a, b);
+    quadrature_.log_predictive({table.get(), size});
+  }
+  return table.get();
+}
+
+void PredictiveCache::clear() {
+  tables_.clear();
+  numbers_ = 0;
+}
+
+ClusterTable::ClusterTable(const Prior& prior, Method method)
+    : prior_(prior), method_(method), cache_(prior), num_items_(prior.num_items()), num_stages_(prior.num_stages()) {
+  scratch_codes_.resize(num_stages_);
+  saved_constant_.resize(num_stages_);
+  saved_predictive_.resize(num_stages_);
+  code_block_.resize(std::max<std::size_t>(num_stages_, 1) * slot_block);
+}
+
+void ClusterTable::grow(std::size_t slots) {
+  if (slots <= stride_) return;
+  const std::size_t stride = (std::max(slots, stride_ * 3 / 2) + slot_block - 1) / slot_block * slot_block;
+  const auto widen = [&](auto& table, std::size_t rows, auto fill) {
+    std::remove_reference_t<decltype(table)> wide(rows * stride, fill);
+    for (std::size_t row = 0; row < rows; ++row)
+      std::copy_n(table.begin() + static_cast<std::ptrdiff_t>(row * stride_), stride_, wide.begin() + static_cast<std::ptrdiff_t>(row * stride));
+    table = std::move(wide);
+  };
+  widen(position_, num_items_, std::int16_t{0});
+  widen(size_, 1, 0.0);
+  widen(log_size_, 1, -infinity);
+  widen(prior_a_, num_stages_, 1.0);
+  widen(sums_, num_stages_, 0.0);
+  widen(counts_, num_stages_, 0.0);
+  if (method_ == Method::beta_gibbs) widen(constant_, num_stages_, 0.0);
+  if (method_ == Method::slice_gibbs) widen(theta_, num_stages_, 0.0), widen(log_z_, num_stages_, 0.0);
+  if (method_ == Method::exact_gibbs) widen(predictive_, num_stages_, static_cast<const double*>(nullptr));
+  scores_.resize(stride);
+  stride_ = stride;
+}
+
+void ClusterTable::reset(std::size_t num_clusters) {
+  free_.clear();
+  grow(num_clusters);
+  std::fill(size_.begin(), size_.end(), 0.0);
+  std::fill(log_size_.begin(), log_size_.end(), -infinity);
+  std::fill(prior_a_.begin(), prior_a_.end(), 1.0);
+  std::fill(sums_.begin(), sums_.end(), 0.0);
+  std::fill(counts_.begin(), counts_.end(), 0.0);
+  slots_ = num_clusters;
+  if (cache_.too_large()) cache_.clear();
+}
+
+void ClusterTable::set(std::size_t slot, const Cluster& cluster) {
+  for (std::size_t item = 0; item < num_items_; ++item) position_[item * stride_ + slot] = cluster.center.position[item];
+  size_[slot] = cluster.size;
+  log_size_[slot] = cluster.size > 0.0 ? std::log(cluster.size) : -infinity;
+  for (std::size_t j = 0; j < num_stages_; ++j) {
+    const std::size_t at = j * stride_ + slot;
+    prior_a_[at] = cluster.prior[j];
+    sums_[at] = cluster.sums[j];
+    counts_[at] = cluster.counts[j];
+    if (method_ == Method::slice_gibbs) {
+      theta_[at] = cluster.theta[j];
+      log_z_[at] = log_normalizer(prior_.stage_size(j), cluster.theta[j]);
+    }
+  }
+  refresh(slot, num_stages_);
+}
+
+Cluster ClusterTable::get(std::size_t slot) const {
+  Cluster cluster;
+  cluster.size = size_[slot];
+  cluster.center.position.resize(num_items_);
+  cluster.center.order.resize(num_items_);
+  for (std::size_t item = 0; item < num_items_; ++item) {
+    const std::int16_t position = position_[item * stride_ + slot];
+    cluster.center.position[item] = position;
+    cluster.center.order[static_cast<std::size_t>(position)] = static_cast<Item>(item);
+  }
+  for (std::size_t j = 0; j < num_stages_; ++j) {
+    const std::size_t at = j * stride_ + slot;
+    cluster.prior.push_back(prior_a_[at]);
+    cluster.sums.push_back(sums_[at]);
+    cluster.counts.push_back(counts_[at]);
+    if (method_ == Method::slice_gibbs) cluster.theta.push_back(theta_[at]);
+  }
+  return cluster;
+}
+
+std::size_t ClusterTable::allocate() {
+  if (!free_.empty()) {
+    const std::size_t slot = free_.back();
+    free_.pop_back();
+    return slot;
+  }
+  grow(slots_ + 1);
+  return slots_++;
+}
+
+void ClusterTable::release(std::size_t slot) {
+  size_[slot] = 0.0;
+  log_size_[slot] = -infinity;
+  free_.push_back(static_cast<std::uint32_t>(slot));
+}
+
+void ClusterTable::refresh(std::size_t slot, std::size_t stages) {
+  const double nu = prior_.nu();
+  if (method_ == Method::beta_gibbs) {
+    for (std::size_t j = 0; j < stages; ++j) {
+      const std::size_t at = j * stride_ + slot;
+      const double a = prior_a_[at] + sums_[at], b = nu + counts_[at];
+      constant_[at] = std::log(b + 1.0) - log_gamma_positive(a) + log_gamma_positive(a + b + 1.0) + b + 2.0;
+    }
+  } else if (method_ == Method::exact_gibbs) {
+    for (std::size_t j = 0; j < stages; ++j) {
+      const std::size_t at = j * stride_ + slot;
+      predictive_[at] = cache_.get(j, prior_a_[at] + sums_[at], nu + counts_[at]);
+    }
+  }
+}
+
+void ClusterTable::shift(std::size_t slot, std::span<const Item> ranking, double sign) {
+  codes(ranking, [&](Item item) { return static_cast<std::int32_t>(position_[static_cast<std::size_t>(item) * stride_ + slot]); },
+        std::span(scratch_codes_));
+  for (std::size_t j = 0; j < ranking.size(); ++j) {
+    sums_[j * stride_ + slot] += sign * scratch_codes_[j];
+    counts_[j * stride_ + slot] += sign;
+  }
+  size_[slot] += sign;
+  log_size_[slot] = size_[slot] > 0.0 ? std::log(size_[slot]) : -infinity;
+}
+
+void ClusterTable::add(std::size_t slot, std::span<const Item> ranking) {
+  shift(slot, ranking, 1.0);
+  refresh(slot, ranking.size());
+}
+
+void ClusterTable::remove(std::size_t slot, std::span<const Item> ranking) {
+  if (cache_.too_large()) {  // drop every table and make those in use again
+    cache_.clear();
+    for (std::size_t other = 0; other < slots_; ++other) refresh(other, num_stages_);
+  }
+  for (std::size_t j = 0; j < ranking.size(); ++j) {
+    if (method_ == Method::beta_gibbs) saved_constant_[j] = constant_[j * stride_ + slot];
+    if (method_ == Method::exact_gibbs) saved_predictive_[j] = predictive_[j * stride_ + slot];
+  }
+  shift(slot, ranking, -1.0);
+  refresh(slot, ranking.size());
+}
+
+void ClusterTable::undo_remove(std::size_t slot, std::span<const Item> ranking) {
+  shift(slot, ranking, 1.0);
+  for (std::size_t j = 0; j < ranking.size(); ++j) {
+    if (method_ == Method::beta_gibbs) constant_[j * stride_ + slot] = saved_constant_[j];
+    if (method_ == Method::exact_gibbs) predictive_[j * stride_ + slot] = saved_predictive_[j];
+  }
+}
+
+std::span<double> ClusterTable::score(std::span<const Item> ranking) {
+  const ScoreTable table{.slots = slots_,
+                         .stride = stride_,
+                         .position = position_.data(),
+                         .log_size = log_size_.data(),
+                         .prior = prior_a_.data(),
+                         .sums = sums_.data(),
+                         .counts = counts_.data(),
+                         .constant = constant_.data(),
+                         .nu = prior_.nu(),
+                         .theta = theta_.data(),
+                         .log_z = log_z_.data(),
+                         .predictive = predictive_.data()};
+  const ScoreKind kind = method_ == Method::beta_gibbs    ? ScoreKind::beta
+                         : method_ == Method::slice_gibbs ? ScoreKind::slice
+                                                          : ScoreKind::exact;
+  score_slots(kind, table, ranking.data(), ranking.size(), code_block_.data(), scores_.data());
+  return {scores_.data(), (slots_ + slot_block - 1) / slot_block * slot_block};
+}
+
+}  // namespace caucus::dp_mallows
