@@ -1,4 +1,4 @@
-#include "caucus/evaluate/mcmc_diagnostics.h"
+#include "caucus/base/mcmc_diagnostics.h"
 
 #include <algorithm>
 #include <cmath>
