@@ -66,7 +66,7 @@ std::vector<std::uint32_t> groups_of(RankingView ranking) {
 }
 
 GoodnessCheck judge(std::string name, std::size_t begin, std::size_t end, std::span<const double> observed,
-                    const std::vector<std::vector<double>>& replicates, const std::vector<std::string>& labels) {
+                    const std::vector<std::vector<double>>& replicates, const std::vector<std::string>& labels, std::size_t max_worst) {
   GoodnessCheck check;
   check.name = std::move(name);
   const double count = static_cast<double>(replicates.size());
@@ -88,7 +88,7 @@ GoodnessCheck judge(std::string name, std::size_t begin, std::size_t end, std::s
   std::vector<std::size_t> order(end - begin);
   std::iota(order.begin(), order.end(), begin);
   const auto z = [&](std::size_t i) { return (observed[i] - mean[i - begin]) / deviation[i - begin]; };
-  const std::size_t most = std::min<std::size_t>(5, order.size());
+  const std::size_t most = std::min(max_worst, order.size());
   std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(most), order.end(),
                     [&](std::size_t a, std::size_t b) { return std::abs(z(a)) > std::abs(z(b)); });
   for (std::size_t i = 0; i < most; ++i) check.worst.push_back({labels[order[i]], observed[order[i]], mean[order[i] - begin], z(order[i])});
@@ -169,11 +169,11 @@ Goodness goodness_of_fit(const FittedModel& model, const Dataset& data, const Go
   Goodness result;
   result.num_ballots = ballots.size();
   result.replicates = options.replicates;
-  result.checks.push_back(judge("first places", 0, data.num_items(), observed, replicates, labels));
-  if (layout.num_pairs() > 0) result.checks.push_back(judge("pairs", layout.pairs_begin(), layout.lengths_begin(), observed, replicates, labels));
+  result.checks.push_back(judge("first places", 0, data.num_items(), observed, replicates, labels, options.max_worst));
+  if (layout.num_pairs() > 0) result.checks.push_back(judge("pairs", layout.pairs_begin(), layout.lengths_begin(), observed, replicates, labels, options.max_worst));
   const DataTraits found = traits(data);
   if (found.min_length != found.max_length)
-    result.checks.push_back(judge("ballot lengths", layout.lengths_begin(), layout.size(), observed, replicates, labels));
+    result.checks.push_back(judge("ballot lengths", layout.lengths_begin(), layout.size(), observed, replicates, labels, options.max_worst));
   return result;
 }
 

@@ -21,7 +21,7 @@ struct GoodnessCheck {
   std::string name;     // "first places", "pairs", "ballot lengths"
   double statistic = 0.0;  // sum of z^2
   double p_value = 1.0;    // (1 + replicates at least as far out) / (1 + replicates)
-  std::vector<Discrepancy> worst;  // by |z|, at most five
+  std::vector<Discrepancy> worst;  // by |z|, at most max_worst
 };
 
 struct Goodness {
@@ -34,6 +34,7 @@ struct GoodnessOptions {
   int replicates = 99;
   std::size_t max_ballots = 20000;
   std::size_t max_items = 40;  // pairs are counted among the items listed most often
+  std::size_t max_worst = 5;
   std::uint64_t seed = 1;
   int threads = 0;
 };
