@@ -16,7 +16,7 @@ void run_info(const DataFlags& flags, Context& context) {
   if (context.json) {
     nlohmann::ordered_json json;
     json["num_items"] = data.num_items();
-    json["num_rankings"] = rankings.total_weight();
+    json["num_rankings"] = json_count(rankings.total_weight());
     json["num_rows"] = rankings.num_rows();
     json["num_unique"] = rankings.size();
     json["kind"] = name_of(found.kind);
@@ -133,7 +133,7 @@ void add_convert(CLI::App& app, Context& context) {
     const std::vector<std::string> lost = write_dataset(data, flags->out, options);
     for (const std::string& what : lost) warning(context, "lost: " + what);
     if (context.json)
-      print_json({{"out", flags->out}, {"num_rankings", data.rankings.total_weight()}, {"lost", lost}});
+      print_json({{"out", flags->out}, {"num_rankings", json_count(data.rankings.total_weight())}, {"lost", lost}});
     else if (flags->out != "-")
       note(context, fmt::format("{} rankings written to {}{}", data.rankings.total_weight(), flags->out, lost.empty() ? ", nothing lost" : ""));
   });

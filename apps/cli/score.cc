@@ -38,7 +38,7 @@ void run_score(const ScoreFlags& flags, Context& context) {
     write_file(flags.out, {csv.data(), csv.size()});
   }
   if (context.json) {
-    print_json({{"loglik", loglik}, {"mean_loglik", mean}, {"num_rankings", total}});
+    print_json({{"loglik", loglik}, {"mean_loglik", mean}, {"num_rankings", json_count(total)}});
   } else {
     print(fmt::format("log-likelihood {:.6f}, mean {:.6f} over {} rankings\n", loglik, mean, total));
     if (!flags.out.empty()) note(context, fmt::format("Scores written to {}", flags.out));
@@ -72,7 +72,7 @@ void run_assign(const ScoreFlags& flags, Context& context) {
 
   const double total = rankings.total_weight();
   if (context.json) {
-    print_json({{"num_rankings", total}, {"sizes", sizes}, {"share_sure", total > 0.0 ? sure / total : 0.0}, {"out", flags.out}});
+    print_json({{"num_rankings", json_count(total)}, {"sizes", sizes}, {"share_sure", total > 0.0 ? sure / total : 0.0}, {"out", flags.out}});
   } else if (flags.out.empty()) {
     print({csv.data(), csv.size()});
   } else {

@@ -166,7 +166,7 @@ void run_compare(CompareFlags& flags, Context& context) {
     one["seconds"] = row.seconds;
     table.push_back(one);
   }
-  Json json = {{"schema", "caucus.compare/1"}, {"folds", flags.request.folds}, {"seed", flags.seed}, {"num_rankings", data.rankings.total_weight()},
+  Json json = {{"schema", "caucus.compare/1"}, {"folds", flags.request.folds}, {"seed", flags.seed}, {"num_rankings", json_count(data.rankings.total_weight())},
                {"table", table}, {"note", comparison.note}, {"data", {{"digest", digest(data)}, {"source", data.source}}}};
   if (!flags.out.empty()) write_file(flags.out, json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
   if (context.json)

@@ -42,4 +42,7 @@ struct FitSummary {
   nlohmann::json to_json() const;
 };
 
+// A sum of weights: a whole number where it is one.
+nlohmann::json json_count(double count);
+
 }  // namespace caucus
