@@ -243,7 +243,7 @@ struct Finder {
   }
   bool prefixed_matrix(CsvLayout& layout) const {
     layout.columns = prefixed_columns(layout.items);
-    if (layout.columns.size() >= 2) return true;
+    if (layout.columns.size() >= (layout.format == Format::csv_matrix ? 1U : 2U)) return true;
     layout.columns.clear();
     layout.items.clear();
     return false;
