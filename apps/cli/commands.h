@@ -21,6 +21,8 @@ void add_select(CLI::App& app, Context& context);
 void add_compare(CLI::App& app, Context& context);
 void add_check(CLI::App& app, Context& context);
 void add_families(CLI::App& app, Context& context);
+void add_regress(CLI::App& app, Context& context);
+void add_predict(CLI::App& app, Context& context);
 void add_completion(CLI::App& app, Context& context);
 
 // Flags about how to read a data file, shared by all commands that take one.

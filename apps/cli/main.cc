@@ -31,6 +31,8 @@ int run(int argc, char** argv, Context& context) {
   add_compare(app, context);
   add_check(app, context);
   add_families(app, context);
+  add_regress(app, context);
+  add_predict(app, context);
   add_completion(app, context);
   for (CLI::App* command : app.get_subcommands({})) {
     command->add_flag("-q,--quiet", context.quiet, "no progress and no notes on stderr")->group("Output");
