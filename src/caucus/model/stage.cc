@@ -50,10 +50,10 @@ double inverse_sinh_squared(double x) {
 
 // Root in [0, max_theta] of a decreasing function minus target by Newton steps kept inside a bracket.
 template <class Mean, class Variance>
-double solve_decreasing(double target, Mean&& mean, Variance&& variance) {
+double solve_decreasing(double target, double guess, Mean&& mean, Variance&& variance) {
   if (target >= mean(0.0)) return 0.0;
   if (target <= mean(max_theta)) return max_theta;
-  double low = 0.0, high = max_theta, theta = 0.5;
+  double low = 0.0, high = max_theta, theta = guess > 0.0 && guess < max_theta ? guess : 0.5;
   double previous_width = high - low;
   for (int iteration = 0; iteration < 200; ++iteration) {
     const double value = mean(theta) - target;
@@ -110,7 +110,7 @@ double solve_stage_theta(double mean, std::size_t m) {
   if (m <= 1) return 0.0;
   if (m == 2) return mean >= 0.5 ? 0.0 : mean <= 0.0 ? max_theta : std::min(max_theta, std::log1p(-mean) - std::log(mean));
   return solve_decreasing(
-      mean, [m](double theta) { return stage_mean(theta, m); }, [m](double theta) { return stage_variance(theta, m); });
+      mean, 0.5, [m](double theta) { return stage_mean(theta, m); }, [m](double theta) { return stage_variance(theta, m); });
 }
 
 double stage_cost(double mean, std::size_t m) {
@@ -149,7 +149,7 @@ std::vector<double> log_q_factorials(double theta, std::size_t n) { return runni
 std::vector<double> mean_distances(double theta, std::size_t n) { return running_sums(theta, n, stage_mean); }
 std::vector<double> variance_distances(double theta, std::size_t n) { return running_sums(theta, n, stage_variance); }
 
-double solve_mallows_theta(double distance, double total, std::size_t n, std::span<const double> group_weight) {
+double solve_mallows_theta(double distance, double total, std::size_t n, std::span<const double> group_weight, double guess) {
   if (!(total > 0.0) || n < 2) return 0.0;
   // log [n]! - sum over groups of log [s]!: each group of size s takes the stages 2..s out of the sum over 2..n. Collected by
   // stage first, so that what cancels does so exactly.
@@ -166,7 +166,7 @@ double solve_mallows_theta(double distance, double total, std::size_t n, std::sp
     return value;
   };
   return solve_decreasing(
-      distance, [&](double theta) { return weighted(theta, stage_mean); },
+      distance, guess, [&](double theta) { return weighted(theta, stage_mean); },
       [&](double theta) { return weighted(theta, stage_variance); });
 }
 

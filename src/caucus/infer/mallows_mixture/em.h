@@ -1,0 +1,34 @@
+// The EM driver of both families: one start with SQUAREM acceleration, and many starts.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <vector>
+
+#include "caucus/infer/mallows_mixture/engine.h"
+#include "caucus/infer/run.h"
+
+namespace caucus::mallows_mixture {
+
+struct EmOptions {
+  int iterations = 2000;
+  double tolerance = 1e-10;
+  bool accelerate = true;
+};
+
+struct EmResult {
+  Parameters parameters;
+  double loglik = 0.0;  // of the parameters returned
+  int iterations = 0;   // passes over the data
+  StopReason stop_reason = StopReason::converged;
+  std::vector<double> trace;
+};
+
+// Keeps going while proceed(iteration, loglik) says so. The likelihood never falls (but for rounding, where consensus is exact).
+// SQUAREM (Varadhan & Roland 2008, steplength S3) extrapolates log weights and log dispersions while the centres rest; every
+// cycle ends in a full EM step, and a step that loses likelihood is taken back. Converged when the gain still to be had, by the
+// rate of the last two steps, is below tolerance times the log-likelihood.
+EmResult run_em(const Engine& engine, Parameters start, const EmOptions& options, int threads,
+                const std::function<StopReason*(int, double)>& stopped);
+
+}  // namespace caucus::mallows_mixture

@@ -1,0 +1,37 @@
+// One EM iteration of a mixture, for the driver in em.h.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "caucus/data/ranking.h"
+
+namespace caucus::mallows_mixture {
+
+struct Parameters {
+  std::vector<double> weight;                 // K, sums to one
+  std::vector<std::vector<ItemId>> centre;    // K orders
+  std::vector<std::vector<double>> theta;     // K; one number (Mallows) or n - 1 (generalized)
+};
+
+class Engine {
+ public:
+  virtual ~Engine() = default;
+  virtual std::size_t num_items() const = 0;
+  virtual std::size_t num_rankings() const = 0;  // distinct
+  virtual double total_weight() const = 0;
+
+  // Log-likelihood of the parameters given, and in `next` one EM step from them. Centres stay when move_centres is false, which is
+  // cheaper. Safe to call from several threads.
+  virtual double step(const Parameters& now, bool move_centres, int threads, Parameters& next) const = 0;
+  // Parameters that maximise the likelihood of labelled rankings (label < K for each distinct ranking).
+  virtual Parameters from_labels(std::span<const std::uint32_t> labels, std::size_t num_components) const = 0;
+  // out[i * K + k] = log weight_k + log P_k(ranking i).
+  virtual void log_joint(const Parameters& now, int threads, std::span<double> out) const = 0;
+  // Were all centres of the last M-step from these parameters proven optimal?
+  virtual bool centres_proven(const Parameters& now, int threads) const = 0;
+};
+
+}  // namespace caucus::mallows_mixture

@@ -1,0 +1,318 @@
+#include "caucus/infer/mallows_mixture/mallows_engine.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "caucus/base/numeric.h"
+#include "caucus/base/parallel.h"
+#include "caucus/model/kendall.h"
+#include "caucus/model/stage.h"
+
+namespace caucus::mallows_mixture {
+
+namespace {
+// Probabilities below this are worked out again in logarithms.
+constexpr double tiny = 1e-250;
+constexpr std::size_t tile = 256;
+}  // namespace
+
+struct MallowsEngine::Stats {
+  double loglik = 0.0;
+  std::vector<double> mass;        // K
+  std::vector<double> distance;    // K
+  std::vector<double> shape_mass;  // shapes x K; only with more than one shape
+  PairBits::Sums sums;             // up to 32 items
+  // Beyond: beats[a * K + k] counts rankings that list a, less[(a * n + b) * K + k] those of them where b is not below a.
+  std::vector<double> beats, less;
+
+  void fold(const Stats& other, bool pairs) {
+    loglik += other.loglik;
+    const auto add = [](std::vector<double>& to, const std::vector<double>& from) {
+      for (std::size_t i = 0; i < to.size(); ++i) to[i] += from[i];
+    };
+    add(mass, other.mass);
+    add(distance, other.distance);
+    add(shape_mass, other.shape_mass);
+    add(beats, other.beats);
+    add(less, other.less);
+    if (pairs) sums.fold(other.sums);
+  }
+};
+
+MallowsEngine::MallowsEngine(const RankingSet& rankings, std::size_t num_items, ConsensusMethod consensus, ConsensusLimits limits)
+    : rankings_(rankings),
+      num_items_(num_items),
+      weight_(rankings.weights().begin(), rankings.weights().end()),
+      consensus_(consensus),
+      limits_(std::move(limits)),
+      shape_(rankings.size()),
+      use_bits_(num_items <= PairBits::max_items) {
+  total_ = sum(weight_);
+  std::map<std::vector<std::uint32_t>, std::uint32_t> known;
+  for (std::size_t i = 0; i < rankings.size(); ++i) {
+    std::vector<std::uint32_t> sizes;
+    const RankingView ranking = rankings[i];
+    if (rankings.has_ties())
+      ranking.for_each_group([&](std::span<const ItemId> group) {
+        if (group.size() > 1) sizes.push_back(static_cast<std::uint32_t>(group.size()));
+      });
+    if (ranking.size() + 1 < num_items) sizes.push_back(static_cast<std::uint32_t>(num_items - ranking.size()));
+    std::sort(sizes.begin(), sizes.end());
+    const auto [found, fresh] = known.try_emplace(sizes, static_cast<std::uint32_t>(shapes_.size()));
+    if (fresh) shapes_.push_back(sizes);
+    shape_[i] = found->second;
+  }
+  if (use_bits_) bits_ = PairBits(rankings, num_items);
+}
+
+void MallowsEngine::distances(std::span<const std::uint64_t> bits, std::span<const std::uint32_t> position, std::size_t first,
+                              std::span<std::uint32_t> out) const {
+  if (use_bits_) {
+    std::uint16_t buffer[tile];
+    for (std::size_t begin = 0; begin < out.size(); begin += tile) {
+      const std::size_t count = std::min(tile, out.size() - begin);
+      bits_.distances(bits, first + begin, std::span(buffer, count));
+      std::copy(buffer, buffer + count, out.begin() + static_cast<std::ptrdiff_t>(begin));
+    }
+  } else {
+    for (std::size_t i = 0; i < out.size(); ++i)
+      out[i] = static_cast<std::uint32_t>(strict_discordances(rankings_[first + i], position));
+  }
+}
+
+std::vector<std::uint32_t> MallowsEngine::distances(std::span<const ItemId> centre) const {
+  std::vector<std::uint32_t> out(num_rankings());
+  const auto position = inverse_order(centre);
+  distances(use_bits_ ? bits_.centre_bits(position) : std::vector<std::uint64_t>(), position, 0, out);
+  return out;
+}
+
+MallowsEngine::Stats MallowsEngine::pass(const Parameters& now, bool want_pairs, int threads) const {
+  const std::size_t num_components = now.weight.size(), n = num_items_, num_shapes = shapes_.size();
+  const std::size_t max_distance = n * (n - 1) / 2;
+  // exp(-theta d) for every d, and per shape the weight over its normaliser, scaled so that the largest is one.
+  std::vector<double> decay(num_components * (max_distance + 1)), scale(num_shapes * num_components), log_scale(num_shapes * num_components);
+  std::vector<double> offset(num_shapes, -infinity);
+  std::vector<std::vector<std::uint32_t>> position(num_components);
+  std::vector<std::vector<std::uint64_t>> bits(num_components);
+  for (std::size_t k = 0; k < num_components; ++k) {
+    const double theta = now.theta[k][0];
+    for (std::size_t d = 0; d <= max_distance; ++d) decay[k * (max_distance + 1) + d] = std::exp(-theta * static_cast<double>(d));
+    const std::vector<double> log_factorial = log_q_factorials(theta, n);
+    for (std::size_t s = 0; s < num_shapes; ++s) {
+      double value = (now.weight[k] > 0.0 ? std::log(now.weight[k]) : -infinity) - log_factorial[n];
+      for (std::uint32_t size : shapes_[s]) value += log_factorial[size];
+      log_scale[s * num_components + k] = value;
+      offset[s] = std::max(offset[s], value);
+    }
+    position[k] = inverse_order(now.centre[k]);
+    if (use_bits_) bits[k] = bits_.centre_bits(position[k]);
+  }
+  for (std::size_t i = 0; i < scale.size(); ++i) scale[i] = std::exp(log_scale[i] - offset[i / num_components]);
+
+  const auto make = [&] {
+    Stats stats;
+    stats.mass.assign(num_components, 0.0);
+    stats.distance.assign(num_components, 0.0);
+    if (num_shapes > 1) stats.shape_mass.assign(num_shapes * num_components, 0.0);
+    if (want_pairs && use_bits_) stats.sums = PairBits::Sums(bits_, num_components);
+    if (want_pairs && !use_bits_) {
+      stats.beats.assign(n * num_components, 0.0);
+      stats.less.assign(n * n * num_components, 0.0);
+    }
+    return stats;
+  };
+  const auto body = [&](Stats& stats, std::size_t begin, std::size_t end) {
+    std::vector<std::uint32_t> d(num_components * tile);
+    std::vector<double> part(num_components * tile), log_part(num_components);
+    for (std::size_t first = begin; first < end; first += tile) {
+      const std::size_t count = std::min(tile, end - first);
+      for (std::size_t k = 0; k < num_components; ++k) distances(bits[k], position[k], first, std::span(d).subspan(k * tile, count));
+      for (std::size_t i = 0; i < count; ++i) {
+        const std::size_t s = shape_[first + i];
+        double* p = part.data() + i * num_components;
+        double total = 0.0;
+        for (std::size_t k = 0; k < num_components; ++k)
+          total += p[k] = scale[s * num_components + k] * decay[k * (max_distance + 1) + d[k * tile + i]];
+        const double weight = weight_[first + i];
+        double log_total;
+        if (total > tiny) {
+          log_total = std::log(total);
+        } else {
+          for (std::size_t k = 0; k < num_components; ++k)
+            log_part[k] = log_scale[s * num_components + k] - offset[s] - now.theta[k][0] * static_cast<double>(d[k * tile + i]);
+          log_total = log_sum_exp(log_part);
+          for (std::size_t k = 0; k < num_components; ++k) p[k] = std::exp(log_part[k] - log_total);
+          total = 1.0;
+        }
+        stats.loglik += weight * (log_total + offset[s]);
+        const double factor = weight / total;
+        for (std::size_t k = 0; k < num_components; ++k) {
+          p[k] *= factor;
+          stats.mass[k] += p[k];
+          stats.distance[k] += p[k] * static_cast<double>(d[k * tile + i]);
+        }
+        if (num_shapes > 1)
+          for (std::size_t k = 0; k < num_components; ++k) stats.shape_mass[s * num_components + k] += p[k];
+      }
+      if (!want_pairs) continue;
+      if (use_bits_) {
+        stats.sums.add(bits_, first, count, part);
+        continue;
+      }
+      for (std::size_t i = 0; i < count; ++i) {
+        // Listed items beat everything but what is listed with or above them: O(t^2), not O(t n).
+        const RankingView ranking = rankings_[first + i];
+        const double* p = part.data() + i * num_components;
+        std::size_t group_end = 0;
+        for (std::size_t j = 0; j < ranking.size(); ++j) {
+          if (j == group_end) {
+            while (!ranking.ends_group(group_end)) ++group_end;
+            ++group_end;
+          }
+          double* beats = stats.beats.data() + ranking[j] * num_components;
+          for (std::size_t k = 0; k < num_components; ++k) beats[k] += p[k];
+          for (std::size_t other = 0; other < group_end; ++other) {
+            double* less = stats.less.data() + (ranking[j] * n + ranking[other]) * num_components;
+            for (std::size_t k = 0; k < num_components; ++k) less[k] += p[k];
+          }
+        }
+      }
+    }
+  };
+  return parallel_fold(Blocks(num_rankings()), threads, make, body,
+                       [&](Stats& total, const Stats& partial) { total.fold(partial, want_pairs && use_bits_); });
+}
+
+std::vector<PairMatrix> MallowsEngine::pair_matrices(const Stats& stats) const {
+  const std::size_t num_components = stats.mass.size(), n = num_items_;
+  std::vector<PairMatrix> result;
+  for (std::size_t k = 0; k < num_components; ++k) {
+    if (use_bits_) {
+      result.push_back(stats.sums.matrix(bits_, k, stats.mass[k]));
+      continue;
+    }
+    PairMatrix pairs(n);
+    for (std::size_t a = 0; a < n; ++a)
+      for (std::size_t b = 0; b < n; ++b)
+        if (a != b) pairs(a, b) = std::max(0.0, stats.beats[a * num_components + k] - stats.less[(a * n + b) * num_components + k]);
+    result.push_back(std::move(pairs));
+  }
+  return result;
+}
+
+// theta given the centre's distance: one concave dimension.
+void MallowsEngine::update(const Stats& stats, std::size_t k, Parameters& next) const {
+  const std::size_t num_components = stats.mass.size();
+  std::vector<double> group_weight;
+  if (shapes_.size() > 1 || !shapes_[0].empty()) {
+    group_weight.assign(num_items_ + 1, 0.0);
+    for (std::size_t s = 0; s < shapes_.size(); ++s) {
+      const double mass = shapes_.size() > 1 ? stats.shape_mass[s * num_components + k] : stats.mass[k];
+      for (std::uint32_t size : shapes_[s]) group_weight[size] += mass;
+    }
+  }
+  next.theta[k] = {solve_mallows_theta(stats.distance[k], stats.mass[k], num_items_, group_weight, next.theta[k][0])};
+}
+
+double MallowsEngine::step(const Parameters& now, bool move_centres, int threads, Parameters& next) const {
+  Stats stats = pass(now, move_centres, threads);
+  const std::size_t num_components = now.weight.size();
+  next = now;
+  std::vector<PairMatrix> pairs;
+  if (move_centres) pairs = pair_matrices(stats);
+  for (std::size_t k = 0; k < num_components; ++k) {
+    next.weight[k] = stats.mass[k] / total_;
+    if (!(stats.mass[k] > 1e-9 * total_)) continue;  // an empty group keeps its centre and dispersion
+    if (move_centres) {
+      const Consensus found = find_consensus(pairs[k], consensus_, limits_);
+      // Heuristic consensus must not undo a better centre: the likelihood never falls.
+      if (found.optimal || found.cost < stats.distance[k]) {
+        next.centre[k] = found.order;
+        stats.distance[k] = consensus_cost(found.order, pairs[k]);
+      }
+    }
+    update(stats, k, next);
+  }
+  return stats.loglik;
+}
+
+bool MallowsEngine::centres_proven(const Parameters& now, int threads) const {
+  const Stats stats = pass(now, true, threads);
+  const std::vector<PairMatrix> pairs = pair_matrices(stats);
+  for (std::size_t k = 0; k < now.weight.size(); ++k) {
+    if (!(stats.mass[k] > 1e-9 * total_)) continue;
+    const Consensus found = find_consensus(pairs[k], consensus_ == ConsensusMethod::exact ? consensus_ : ConsensusMethod::automatic, limits_);
+    if (!found.optimal || consensus_cost(now.centre[k], pairs[k]) > found.cost * (1.0 + 1e-9) + 1e-9) return false;
+  }
+  return true;
+}
+
+Parameters MallowsEngine::from_labels(std::span<const std::uint32_t> labels, std::size_t num_components) const {
+  Parameters result;
+  const std::size_t n = num_items_;
+  Stats stats;
+  stats.mass.assign(num_components, 0.0);
+  stats.shape_mass.assign(shapes_.size() * num_components, 0.0);
+  stats.distance.assign(num_components, 0.0);
+  std::vector<PairMatrix> pairs(num_components, PairMatrix(n));
+  if (use_bits_) {
+    PairBits::Sums sums(bits_, num_components);
+    std::vector<double> part(tile * num_components);
+    for (std::size_t first = 0; first < num_rankings(); first += tile) {
+      const std::size_t count = std::min(tile, num_rankings() - first);
+      std::fill(part.begin(), part.end(), 0.0);
+      for (std::size_t i = 0; i < count; ++i) part[i * num_components + labels[first + i]] = weight_[first + i];
+      sums.add(bits_, first, count, part);
+    }
+    for (std::size_t i = 0; i < num_rankings(); ++i) stats.mass[labels[i]] += weight_[i];
+    for (std::size_t k = 0; k < num_components; ++k) pairs[k] = sums.matrix(bits_, k, stats.mass[k]);
+  } else {
+    for (std::size_t i = 0; i < num_rankings(); ++i) {
+      stats.mass[labels[i]] += weight_[i];
+      pairs[labels[i]].add(rankings_[i], weight_[i]);
+    }
+  }
+  for (std::size_t i = 0; i < num_rankings(); ++i) stats.shape_mass[shape_[i] * num_components + labels[i]] += weight_[i];
+  PairMatrix all(n);
+  for (std::size_t k = 0; k < num_components; ++k)
+    for (std::size_t i = 0; i < all.values().size(); ++i) all.values()[i] += pairs[k].values()[i];
+  for (std::size_t k = 0; k < num_components; ++k) {
+    const bool empty = !(stats.mass[k] > 0.0);
+    const PairMatrix& own = empty ? all : pairs[k];
+    result.centre.push_back(find_consensus(own, consensus_ == ConsensusMethod::borda ? consensus_ : ConsensusMethod::local).order);
+    result.theta.push_back({0.5});
+    result.weight.push_back((stats.mass[k] + 0.01 * total_) / (total_ * (1.0 + 0.01 * static_cast<double>(num_components))));
+    if (empty) continue;
+    stats.distance[k] = consensus_cost(result.centre[k], own);
+    update(stats, k, result);
+    // A start should not be certain: a group of few rankings would never let go of them.
+    result.theta[k][0] = std::clamp(result.theta[k][0], 0.01, 3.0);
+  }
+  return result;
+}
+
+void MallowsEngine::log_joint(const Parameters& now, int threads, std::span<double> out) const {
+  const std::size_t num_components = now.weight.size(), n = num_items_;
+  for (std::size_t k = 0; k < num_components; ++k) {
+    const double theta = now.theta[k][0], log_weight = now.weight[k] > 0.0 ? std::log(now.weight[k]) : -infinity;
+    const std::vector<double> log_factorial = log_q_factorials(theta, n);
+    std::vector<double> log_scale(shapes_.size(), log_weight - log_factorial[n]);
+    for (std::size_t s = 0; s < shapes_.size(); ++s)
+      for (std::uint32_t size : shapes_[s]) log_scale[s] += log_factorial[size];
+    const auto position = inverse_order(now.centre[k]);
+    const std::vector<std::uint64_t> bits = use_bits_ ? bits_.centre_bits(position) : std::vector<std::uint64_t>();
+    const Blocks blocks(num_rankings());
+    parallel_for(blocks.count(), threads, [&](std::size_t b) {
+      std::vector<std::uint32_t> d(blocks.end(b) - blocks.begin(b));
+      distances(bits, position, blocks.begin(b), d);
+      for (std::size_t i = 0; i < d.size(); ++i) {
+        const std::size_t ranking = blocks.begin(b) + i;
+        out[ranking * num_components + k] = log_scale[shape_[ranking]] - theta * static_cast<double>(d[i]);
+      }
+    });
+  }
+}
+
+}  // namespace caucus::mallows_mixture

@@ -1,0 +1,50 @@
+// EM for mixtures of Mallows models under Kendall's distance on complete rankings, top-t ballots and ties.
+#pragma once
+
+#include <memory>
+
+#include "caucus/infer/mallows_mixture/engine.h"
+#include "caucus/infer/mallows_mixture/pair_bits.h"
+#include "caucus/model/consensus.h"
+
+namespace caucus::mallows_mixture {
+
+class MallowsEngine : public Engine {
+ public:
+  MallowsEngine(const RankingSet& rankings, std::size_t num_items, ConsensusMethod consensus, ConsensusLimits limits);
+
+  std::size_t num_items() const override { return num_items_; }
+  std::size_t num_rankings() const override { return rankings_.size(); }
+  double total_weight() const override { return total_; }
+  double step(const Parameters& now, bool move_centres, int threads, Parameters& next) const override;
+  Parameters from_labels(std::span<const std::uint32_t> labels, std::size_t num_components) const override;
+  void log_joint(const Parameters& now, int threads, std::span<double> out) const override;
+  bool centres_proven(const Parameters& now, int threads) const override;
+
+  // Sizes of the tie-groups of more than one item of each shape, the unlisted items among them.
+  const std::vector<std::vector<std::uint32_t>>& shapes() const { return shapes_; }
+  std::uint32_t shape(std::size_t i) const { return shape_[i]; }
+  // Distances of all rankings from a centre.
+  std::vector<std::uint32_t> distances(std::span<const ItemId> centre) const;
+
+ private:
+  struct Stats;
+  Stats pass(const Parameters& now, bool want_pairs, int threads) const;
+  void distances(std::span<const std::uint64_t> bits, std::span<const std::uint32_t> position, std::size_t first,
+                 std::span<std::uint32_t> out) const;
+  std::vector<PairMatrix> pair_matrices(const Stats& stats) const;
+  void update(const Stats& stats, std::size_t k, Parameters& next) const;
+
+  const RankingSet& rankings_;
+  std::size_t num_items_;
+  double total_ = 0.0;
+  std::vector<double> weight_;
+  ConsensusMethod consensus_;
+  ConsensusLimits limits_;
+  std::vector<std::uint32_t> shape_;
+  std::vector<std::vector<std::uint32_t>> shapes_;
+  bool use_bits_;
+  PairBits bits_;
+};
+
+}  // namespace caucus::mallows_mixture

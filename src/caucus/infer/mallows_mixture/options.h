@@ -1,0 +1,70 @@
+// Options of the additive mixtures of Mallows and generalized Mallows models.
+#pragma once
+
+#include <optional>
+
+#include "caucus/base/options.h"
+#include "caucus/model/consensus.h"
+#include "caucus/model/distances.h"
+#include "caucus/model/kendall.h"
+
+namespace caucus {
+
+enum class MallowsStart { automatic, spectral, kmeans, random };
+template <>
+inline constexpr std::array<std::string_view, 4> enum_names<MallowsStart>{"auto", "spectral", "kmeans", "random"};
+
+// What both families share.
+struct MallowsMixtureOptions {
+  int components = 1;
+  ConsensusMethod consensus = ConsensusMethod::automatic;
+  MallowsStart init = MallowsStart::automatic;
+  std::optional<int> starts;
+  int iterations = 2000;
+  double tolerance = 1e-10;
+  bool accelerate = true;
+  bool errors = true;
+  int bootstrap = 0;
+};
+
+struct MallowsOptions : MallowsMixtureOptions {
+  Distance distance = Distance::kendall;
+  int completions = 40;
+
+  static constexpr auto fields() {
+    using O = MallowsOptions;
+    return std::tuple{
+        field("components", static_cast<int O::*>(&O::components), 1, 1000, "number of groups"),
+        field("distance", &O::distance, "distance between rankings; all but kendall take complete rankings only"),
+        field("consensus", static_cast<ConsensusMethod O::*>(&O::consensus), "how centres are found; auto is exact within a node limit"),
+        field("init", static_cast<MallowsStart O::*>(&O::init), "starting points; auto takes all three kinds in turn"),
+        field("starts", static_cast<std::optional<int> O::*>(&O::starts), 1, 100000, "number of starts; auto spends a fixed amount of work"),
+        field("iterations", static_cast<int O::*>(&O::iterations), 1, 1e9, "most EM iterations of one start"),
+        field("tolerance", static_cast<double O::*>(&O::tolerance), 0.0, 1.0, "relative gain still to be had that counts as converged"),
+        field("accelerate", static_cast<bool O::*>(&O::accelerate), "SQUAREM steps on weights and dispersions"),
+        field("completions", &O::completions, 2, 1e6, "sampled completions per ballot and group, for subset and pairwise data"),
+        field("errors", static_cast<bool O::*>(&O::errors), "standard errors of dispersions and weights"),
+        field("bootstrap", static_cast<int O::*>(&O::bootstrap), 0, 1e6, "resamples for the stability of the consensus; 0: none")};
+  }
+};
+
+struct GeneralizedMallowsOptions : MallowsMixtureOptions {
+  Code code = Code::s;
+
+  static constexpr auto fields() {
+    using O = GeneralizedMallowsOptions;
+    return std::tuple{
+        field("components", static_cast<int O::*>(&O::components), 1, 1000, "number of groups"),
+        field("code", &O::code, "stages: s, by place in the ballot (top-t allowed); v, by place in the centre (complete rankings)"),
+        field("consensus", static_cast<ConsensusMethod O::*>(&O::consensus), "how centres are found; auto is exact within a node limit"),
+        field("init", static_cast<MallowsStart O::*>(&O::init), "starting points; auto takes all three kinds in turn"),
+        field("starts", static_cast<std::optional<int> O::*>(&O::starts), 1, 100000, "number of starts; auto spends a fixed amount of work"),
+        field("iterations", static_cast<int O::*>(&O::iterations), 1, 1e9, "most EM iterations of one start"),
+        field("tolerance", static_cast<double O::*>(&O::tolerance), 0.0, 1.0, "relative gain still to be had that counts as converged"),
+        field("accelerate", static_cast<bool O::*>(&O::accelerate), "SQUAREM steps on weights and dispersions"),
+        field("errors", static_cast<bool O::*>(&O::errors), "standard errors of dispersions and weights"),
+        field("bootstrap", static_cast<int O::*>(&O::bootstrap), 0, 1e6, "resamples for the stability of the consensus; 0: none")};
+  }
+};
+
+}  // namespace caucus

@@ -1,0 +1,171 @@
+#include "caucus/infer/mallows_mixture/pair_bits.h"
+
+#include <algorithm>
+#include <bit>
+
+// One more version of the hot loops for processors with AVX2 and POPCNT, chosen at load time.
+#if defined(__x86_64__) && defined(__ELF__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define CAUCUS_CLONES [[gnu::target_clones("default", "arch=x86-64-v3")]]
+#else
+#define CAUCUS_CLONES
+#endif
+
+namespace caucus::mallows_mixture {
+
+namespace {
+
+
+CAUCUS_CLONES void count_complete(const std::uint64_t* forward, const std::uint64_t* centre, std::size_t words, std::size_t count,
+                                  std::uint16_t* out) {
+  if (words == 1) {
+    const std::uint64_t c = centre[0];
+    for (std::size_t i = 0; i < count; ++i) out[i] = static_cast<std::uint16_t>(std::popcount(forward[i] ^ c));
+    return;
+  }
+  for (std::size_t i = 0; i < count; ++i, forward += words) {
+    int total = 0;
+    for (std::size_t w = 0; w < words; ++w) total += std::popcount(forward[w] ^ centre[w]);
+    out[i] = static_cast<std::uint16_t>(total);
+  }
+}
+
+CAUCUS_CLONES void count_partial(const std::uint64_t* forward, const std::uint64_t* backward, const std::uint64_t* centre, std::size_t words,
+                                 std::size_t count, std::uint16_t* out) {
+  for (std::size_t i = 0; i < count; ++i, forward += words, backward += words) {
+    int total = 0;
+    for (std::size_t w = 0; w < words; ++w) total += std::popcount((forward[w] & ~centre[w]) | (backward[w] & centre[w]));
+    out[i] = static_cast<std::uint16_t>(total);
+  }
+}
+
+template <std::size_t K>
+void add_chunks(const std::uint64_t* bits, std::size_t words, std::size_t chunks, unsigned chunk_bits, std::size_t count,
+                const double* weights, double* table) {
+  const std::uint64_t mask = (std::uint64_t{1} << chunk_bits) - 1;
+  const std::size_t per_word = 64 / chunk_bits, values = std::size_t{1} << chunk_bits;
+  for (std::size_t i = 0; i < count; ++i, bits += words, weights += K) {
+    double w[K];
+    for (std::size_t k = 0; k < K; ++k) w[k] = weights[k];
+    double* chunk_table = table;
+    for (std::size_t c = 0; c < chunks; ++c, chunk_table += values * K) {
+      double* cell = chunk_table + (bits[c / per_word] >> (chunk_bits * (c % per_word)) & mask) * K;
+      for (std::size_t k = 0; k < K; ++k) cell[k] += w[k];
+    }
+  }
+}
+
+void add_chunks_any(const std::uint64_t* bits, std::size_t words, std::size_t chunks, unsigned chunk_bits, std::size_t count,
+                    const double* weights, std::size_t num_components, double* table) {
+  switch (num_components) {
+    case 1: return add_chunks<1>(bits, words, chunks, chunk_bits, count, weights, table);
+    case 2: return add_chunks<2>(bits, words, chunks, chunk_bits, count, weights, table);
+    case 3: return add_chunks<3>(bits, words, chunks, chunk_bits, count, weights, table);
+    case 4: return add_chunks<4>(bits, words, chunks, chunk_bits, count, weights, table);
+    case 5: return add_chunks<5>(bits, words, chunks, chunk_bits, count, weights, table);
+    case 6: return add_chunks<6>(bits, words, chunks, chunk_bits, count, weights, table);
+    default: break;
+  }
+  const std::uint64_t mask = (std::uint64_t{1} << chunk_bits) - 1;
+  const std::size_t per_word = 64 / chunk_bits, values = std::size_t{1} << chunk_bits;
+  for (std::size_t i = 0; i < count; ++i, bits += words, weights += num_components)
+    for (std::size_t c = 0; c < chunks; ++c) {
+      double* cell = table + (c * values + (bits[c / per_word] >> (chunk_bits * (c % per_word)) & mask)) * num_components;
+      for (std::size_t k = 0; k < num_components; ++k) cell[k] += weights[k];
+    }
+}
+
+}  // namespace
+
+PairBits::PairBits(const RankingSet& rankings, std::size_t num_items)
+    : num_items_(num_items), num_pairs_(num_items * (num_items - 1) / 2), words_(std::max<std::size_t>(1, (num_pairs_ + 63) / 64)) {
+  // Wide chunks pay when there are many more rankings than table cells.
+  chunk_bits_ = rankings.size() < 2000 ? 4 : 8;
+  chunks_ = (num_pairs_ + chunk_bits_ - 1) / chunk_bits_;
+  bool partial = rankings.has_ties();
+  for (std::size_t i = 0; i < rankings.size() && !partial; ++i) partial = rankings.length(i) + 1 < num_items;
+  forward_.assign(rankings.size() * words_, 0);
+  if (partial) backward_.assign(rankings.size() * words_, 0);
+  std::vector<std::size_t> group(num_items);
+  for (std::size_t i = 0; i < rankings.size(); ++i) {
+    std::size_t g = 0;
+    std::fill(group.begin(), group.end(), num_items);  // unlisted: last
+    rankings[i].for_each_group([&](std::span<const ItemId> members) {
+      for (ItemId item : members) group[item] = g;
+      ++g;
+    });
+    std::size_t p = 0;
+    for (std::size_t a = 0; a < num_items; ++a)
+      for (std::size_t b = a + 1; b < num_items; ++b, ++p) {
+        const std::uint64_t bit = std::uint64_t{1} << (p & 63);
+        if (group[a] < group[b]) forward_[i * words_ + (p >> 6)] |= bit;
+        if (partial && group[b] < group[a]) backward_[i * words_ + (p >> 6)] |= bit;
+      }
+  }
+}
+
+std::vector<std::uint64_t> PairBits::centre_bits(std::span<const std::uint32_t> position) const {
+  std::vector<std::uint64_t> bits(words_, 0);
+  std::size_t p = 0;
+  for (std::size_t a = 0; a < num_items_; ++a)
+    for (std::size_t b = a + 1; b < num_items_; ++b, ++p)
+      if (position[a] < position[b]) bits[p >> 6] |= std::uint64_t{1} << (p & 63);
+  return bits;
+}
+
+void PairBits::distances(std::span<const std::uint64_t> centre, std::size_t first, std::span<std::uint16_t> out) const {
+  if (backward_.empty())
+    count_complete(forward_.data() + first * words_, centre.data(), words_, out.size(), out.data());
+  else
+    count_partial(forward_.data() + first * words_, backward_.data() + first * words_, centre.data(), words_, out.size(), out.data());
+}
+
+PairBits::Sums::Sums(const PairBits& bits, std::size_t num_components)
+    : components_(num_components), forward_((bits.chunks_ << bits.chunk_bits_) * num_components, 0.0) {
+  if (!bits.backward_.empty()) backward_.assign(forward_.size(), 0.0);
+}
+
+void PairBits::Sums::add(const PairBits& bits, std::size_t first, std::size_t count, std::span<const double> weights) {
+  add_chunks_any(bits.forward_.data() + first * bits.words_, bits.words_, bits.chunks_, bits.chunk_bits_, count, weights.data(), components_,
+                 forward_.data());
+  if (!backward_.empty())
+    add_chunks_any(bits.backward_.data() + first * bits.words_, bits.words_, bits.chunks_, bits.chunk_bits_, count, weights.data(),
+                   components_, backward_.data());
+}
+
+void PairBits::Sums::fold(const Sums& other) {
+  for (std::size_t i = 0; i < forward_.size(); ++i) forward_[i] += other.forward_[i];
+  for (std::size_t i = 0; i < backward_.size(); ++i) backward_[i] += other.backward_[i];
+}
+
+PairMatrix PairBits::Sums::matrix(const PairBits& bits, std::size_t k, double total) const {
+  const std::size_t n = bits.num_items_, values = std::size_t{1} << bits.chunk_bits_;
+  PairMatrix pairs(n);
+  std::vector<double> value(values);
+  // Sum over the cells of a chunk that have a bit set: halve the table bit by bit from the top.
+  const auto unfold = [&](const std::vector<double>& table, std::size_t chunk, std::span<double> sums) {
+    for (std::size_t v = 0; v < values; ++v) value[v] = table[(chunk * values + v) * components_ + k];
+    for (unsigned bit = bits.chunk_bits_; bit-- > 0;) {
+      const std::size_t half = std::size_t{1} << bit;
+      double sum = 0.0;
+      for (std::size_t v = 0; v < half; ++v) {
+        sum += value[v + half];
+        value[v] += value[v + half];
+      }
+      sums[bit] = sum;
+    }
+  };
+  double forward[8], backward[8];
+  std::size_t a = 0, b = 1;
+  for (std::size_t chunk = 0; chunk < bits.chunks_; ++chunk) {
+    unfold(forward_, chunk, forward);
+    if (!backward_.empty()) unfold(backward_, chunk, backward);
+    for (unsigned bit = 0; bit < bits.chunk_bits_ && chunk * bits.chunk_bits_ + bit < bits.num_pairs_; ++bit) {
+      pairs(a, b) = forward[bit];
+      pairs(b, a) = backward_.empty() ? total - forward[bit] : backward[bit];
+      if (++b == n) ++a, b = a + 1;
+    }
+  }
+  return pairs;
+}
+
+}  // namespace caucus::mallows_mixture

@@ -1,0 +1,53 @@
+// Rankings as bits, one per pair of items: Kendall's distance is a population count, and weighted pair matrices are sums by
+// table. For up to 32 items (496 pairs, eight words).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "caucus/data/ranking.h"
+#include "caucus/model/pair_matrix.h"
+
+namespace caucus::mallows_mixture {
+
+class PairBits {
+ public:
+  static constexpr std::size_t max_items = 32;
+
+  PairBits() = default;
+  // Unlisted items are last.
+  PairBits(const RankingSet& rankings, std::size_t num_items);
+
+  std::size_t num_words() const { return words_; }
+  std::vector<std::uint64_t> centre_bits(std::span<const std::uint32_t> position) const;
+  // out[i - first] = strict pairs of ranking i against the centre. O(words) each.
+  void distances(std::span<const std::uint64_t> centre, std::size_t first, std::span<std::uint16_t> out) const;
+
+  // Weighted sums over rankings of the pair bits, K weights at a time, by tables over chunks of eight pairs: O(n^2 / 16) adds per
+  // ranking and component.
+  class Sums {
+   public:
+    Sums() = default;
+    Sums(const PairBits& bits, std::size_t num_components);
+    // weights: K numbers for each ranking of [first, first + count).
+    void add(const PairBits& bits, std::size_t first, std::size_t count, std::span<const double> weights);
+    void fold(const Sums& other);
+    // Q of component k; total = sum of its weights.
+    PairMatrix matrix(const PairBits& bits, std::size_t k, double total) const;
+
+   private:
+    std::size_t components_ = 0;
+    std::vector<double> forward_, backward_;  // [chunk][value][k]
+  };
+
+ private:
+  std::size_t num_items_ = 0, num_pairs_ = 0, words_ = 0;
+  unsigned chunk_bits_ = 8;
+  std::size_t chunks_ = 0;
+  std::vector<std::uint64_t> forward_;   // bit of pair a < b: a strictly before b
+  std::vector<std::uint64_t> backward_;  // b strictly before a; empty if all rankings are complete and strict
+};
+
+}  // namespace caucus::mallows_mixture

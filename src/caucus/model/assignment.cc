@@ -1,0 +1,45 @@
+#include "caucus/model/assignment.h"
+
+#include "caucus/base/numeric.h"
+
+namespace caucus {
+
+std::vector<std::size_t> solve_assignment(std::span<const double> cost, std::size_t n) {
+  // Rows and columns count from 1; 0 is the free row that starts each path.
+  std::vector<double> row_price(n + 1, 0.0), column_price(n + 1, 0.0);
+  std::vector<std::size_t> row_of(n + 1, 0), previous(n + 1, 0);
+  for (std::size_t row = 1; row <= n; ++row) {
+    row_of[0] = row;
+    std::size_t column = 0;
+    std::vector<double> least(n + 1, infinity);
+    std::vector<bool> used(n + 1, false);
+    do {
+      used[column] = true;
+      const std::size_t at = row_of[column];
+      double step = infinity;
+      std::size_t next = 0;
+      for (std::size_t j = 1; j <= n; ++j) {
+        if (used[j]) continue;
+        const double reduced = cost[(at - 1) * n + (j - 1)] - row_price[at] - column_price[j];
+        if (reduced < least[j]) least[j] = reduced, previous[j] = column;
+        if (least[j] < step) step = least[j], next = j;
+      }
+      for (std::size_t j = 0; j <= n; ++j) {
+        if (used[j])
+          row_price[row_of[j]] += step, column_price[j] -= step;
+        else
+          least[j] -= step;
+      }
+      column = next;
+    } while (row_of[column] != 0);
+    while (column != 0) {
+      row_of[column] = row_of[previous[column]];
+      column = previous[column];
+    }
+  }
+  std::vector<std::size_t> result(n);
+  for (std::size_t j = 1; j <= n; ++j) result[row_of[j] - 1] = j - 1;
+  return result;
+}
+
+}  // namespace caucus

@@ -1,0 +1,64 @@
+// Distances between complete rankings for Mallows models P(pi) = exp(-theta d(pi, centre)) / Z(theta), and their normalisers: exact where
+// that is known, else estimated with a stated standard error.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "caucus/base/options.h"
+#include "caucus/base/random.h"
+#include "caucus/data/ranking.h"
+
+namespace caucus {
+
+enum class Distance { kendall, spearman, footrule, hamming, cayley, ulam };
+template <>
+inline constexpr std::array<std::string_view, 6> enum_names<Distance>{"kendall", "spearman", "footrule", "hamming", "cayley", "ulam"};
+
+// Both are inverse orders: rank[item] = 0-based place. All are right-invariant (renaming items changes nothing).
+//   kendall   pairs ordered the other way round            spearman  sum of squared rank differences
+//   footrule  sum of absolute rank differences             hamming   items at another place
+//   cayley    least number of swaps of two items           ulam      n minus the longest common subsequence
+std::uint64_t rank_distance(Distance distance, std::span<const std::uint32_t> a, std::span<const std::uint32_t> b);
+std::uint64_t max_distance(Distance distance, std::size_t num_items);
+
+// log Z(theta), mean and variance of d under the model, for one distance and number of items. Z depends on theta alone.
+//   exact: kendall, cayley, hamming (closed forms); ulam by counts from Schensted's correspondence to n = 60; footrule and spearman by counts
+//   over all rankings (subset sums) to n = 14.
+//   Beyond: thermodynamic integration of E d over theta on a grid, E d by Metropolis chains; standard_error() > 0.
+class DistanceNormalizer {
+ public:
+  DistanceNormalizer(Distance distance, std::size_t num_items, double largest_theta = 50.0, std::uint64_t seed = 1,
+                     bool always_estimate = false);
+
+  Distance distance() const { return distance_; }
+  std::size_t num_items() const { return num_items_; }
+  bool exact() const { return exact_; }
+  double log_z(double theta) const;
+  double mean(double theta) const;
+  double variance(double theta) const;
+  double standard_error(double theta) const;  // of log_z; 0 when exact
+  // The theta in [0, max_theta] with mean(theta) = mean_distance.
+  double solve_theta(double mean_distance) const;
+
+ private:
+  void estimate(double largest_theta, std::uint64_t seed);
+
+  Distance distance_;
+  std::size_t num_items_;
+  bool exact_ = true;
+  std::vector<double> log_count_;  // by distance; -inf where none. Empty: closed form or estimate
+  // The estimate: theta grid, mean and its standard error at each, running integral.
+  std::vector<double> grid_, grid_mean_, grid_error_, grid_log_z_, grid_log_z_error_;
+};
+
+// Draws from the model under any distance: exact for kendall, and by inversion of counts for cayley and hamming; for the
+// others a Metropolis chain of `sweeps` sweeps of random transpositions from the centre.
+void draw_distance_model(Distance distance, std::span<const ItemId> centre, double theta, RandomStream& stream, std::span<ItemId> out,
+                         int sweeps = 200);
+
+}  // namespace caucus

@@ -1,0 +1,189 @@
+// Distances, their normalisers and samplers, and subset probabilities, held to enumeration.
+#include "caucus/model/distances.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+
+#include <gtest/gtest.h>
+
+#include "caucus/base/numeric.h"
+#include "caucus/model/assignment.h"
+#include "caucus/model/kendall.h"
+#include "caucus/model/mallows.h"
+#include "caucus/model/mallows_subset.h"
+
+namespace caucus {
+namespace {
+
+constexpr Distance all_distances[] = {Distance::kendall, Distance::spearman, Distance::footrule, Distance::hamming, Distance::cayley, Distance::ulam};
+
+std::vector<std::uint32_t> identity(std::size_t n) {
+  std::vector<std::uint32_t> rank(n);
+  std::iota(rank.begin(), rank.end(), 0u);
+  return rank;
+}
+
+TEST(Distance, KnownValues) {
+  const std::vector<std::uint32_t> a{0, 1, 2, 3, 4}, b{4, 0, 1, 2, 3};
+  EXPECT_EQ(rank_distance(Distance::kendall, a, b), 4u);
+  EXPECT_EQ(rank_distance(Distance::spearman, a, b), 20u);
+  EXPECT_EQ(rank_distance(Distance::footrule, a, b), 8u);
+  EXPECT_EQ(rank_distance(Distance::hamming, a, b), 5u);
+  EXPECT_EQ(rank_distance(Distance::cayley, a, b), 4u);
+  EXPECT_EQ(rank_distance(Distance::ulam, a, b), 1u);
+}
+
+TEST(Distance, IsSymmetricAndRightInvariant) {
+  RandomStream stream(31);
+  for (Distance distance : all_distances)
+    for (int trial = 0; trial < 20; ++trial) {
+      auto a = identity(9), b = identity(9), names = identity(9);
+      stream.shuffle(std::span(a));
+      stream.shuffle(std::span(b));
+      stream.shuffle(std::span(names));
+      std::vector<std::uint32_t> c(9), d(9);
+      for (std::size_t i = 0; i < 9; ++i) c[names[i]] = a[i], d[names[i]] = b[i];
+      EXPECT_EQ(rank_distance(distance, a, b), rank_distance(distance, b, a));
+      EXPECT_EQ(rank_distance(distance, a, b), rank_distance(distance, c, d));
+      EXPECT_EQ(rank_distance(distance, a, a), 0u);
+      EXPECT_LE(rank_distance(distance, a, b), max_distance(distance, 9));
+    }
+}
+
+TEST(DistanceNormalizer, ExactByEnumeration) {
+  for (Distance distance : all_distances)
+    for (std::size_t n : {1, 2, 3, 5, 7}) {
+      std::map<std::uint64_t, double> count;
+      auto rank = identity(n);
+      do count[rank_distance(distance, rank, identity(n))] += 1.0;
+      while (std::next_permutation(rank.begin(), rank.end()));
+      const DistanceNormalizer normalizer(distance, n);
+      EXPECT_TRUE(normalizer.exact());
+      for (double theta : {0.0, 1e-12, 0.05, 0.5, 2.0, 50.0}) {
+        double z = 0.0, first = 0.0, second = 0.0;
+        for (const auto& [d, number] : count) {
+          const double mass = number * std::exp(-theta * static_cast<double>(d)), x = static_cast<double>(d);
+          z += mass;
+          first += mass * x;
+          second += mass * x * x;
+        }
+        const double mean = first / z, variance = second / z - mean * mean;
+        EXPECT_NEAR(normalizer.log_z(theta), std::log(z), 1e-12 * (1.0 + std::log(z))) << name_of(distance) << n << ' ' << theta;
+        EXPECT_NEAR(normalizer.mean(theta), mean, 1e-11 * (1.0 + mean)) << name_of(distance) << n << ' ' << theta;
+        EXPECT_NEAR(normalizer.variance(theta), variance, 1e-10 * (1.0 + second / z)) << name_of(distance) << n << ' ' << theta;
+      }
+      if (n > 2) {
+        EXPECT_NEAR(normalizer.solve_theta(normalizer.mean(0.4)), 0.4, 1e-8);
+      }
+    }
+}
+
+// The estimate used beyond the exact sizes, run where the truth is known: log Z within six of its standard errors, plus the error of
+// the trapezoid rule on the grid, at most 0.02 here.
+TEST(DistanceNormalizer, EstimateStatesItsError) {
+  for (Distance distance : all_distances) {
+    const std::size_t n = 12;
+    const DistanceNormalizer exact(distance, n), estimate(distance, n, 50.0, 3, true);
+    EXPECT_TRUE(exact.exact());
+    EXPECT_FALSE(estimate.exact());
+    for (double theta : {0.0, 0.01, 0.1, 0.5, 2.0, 6.0}) {
+      EXPECT_NEAR(estimate.log_z(theta), exact.log_z(theta), 6.0 * estimate.standard_error(theta) + 0.02) << name_of(distance) << theta;
+      EXPECT_LT(estimate.standard_error(theta), 0.15) << name_of(distance) << theta;
+      EXPECT_NEAR(estimate.mean(theta), exact.mean(theta), 0.05 * exact.mean(0.0)) << name_of(distance) << theta;
+    }
+  }
+}
+
+// Chi-square over all rankings of 4 items, 2^15 draws, 23 degrees of freedom: upper 1e-7 point 80.
+TEST(DistanceModel, Draws) {
+  const std::vector<ItemId> centre{2, 0, 3, 1};
+  const auto centre_rank = inverse_order(centre);
+  for (Distance distance : all_distances) {
+    RandomStream stream(41, Purpose::test, static_cast<std::uint64_t>(distance));
+    const DistanceNormalizer normalizer(distance, 4);
+    std::map<std::vector<ItemId>, double> seen;
+    const int draws = 1 << 15;
+    std::vector<ItemId> out(4);
+    for (int i = 0; i < draws; ++i) {
+      draw_distance_model(distance, centre, 0.3, stream, out, 25);
+      seen[out] += 1.0;
+    }
+    double chi = 0.0;
+    std::vector<ItemId> order{0, 1, 2, 3};
+    do {
+      const double d = static_cast<double>(rank_distance(distance, inverse_order(order), centre_rank));
+      const double expected = draws * std::exp(-0.3 * d - normalizer.log_z(0.3));
+      chi += (seen[order] - expected) * (seen[order] - expected) / expected;
+    } while (std::next_permutation(order.begin(), order.end()));
+    EXPECT_LT(chi, 80.0) << name_of(distance);
+  }
+}
+
+TEST(Assignment, CheapestOfAll) {
+  RandomStream stream(51);
+  for (int trial = 0; trial < 50; ++trial) {
+    const std::size_t n = 1 + stream.below(6);
+    std::vector<double> cost(n * n);
+    for (double& value : cost) value = stream.normal();
+    const auto chosen = solve_assignment(cost, n);
+    double total = 0.0, best = infinity;
+    for (std::size_t i = 0; i < n; ++i) total += cost[i * n + chosen[i]];
+    auto column = identity(n);
+    do {
+      double sum = 0.0;
+      for (std::size_t i = 0; i < n; ++i) sum += cost[i * n + column[i]];
+      best = std::min(best, sum);
+    } while (std::next_permutation(column.begin(), column.end()));
+    EXPECT_NEAR(total, best, 1e-12);
+  }
+}
+
+TEST(MallowsSubset, ExactByEnumerationAndByWeightedCompletions) {
+  RandomStream stream(61);
+  const std::size_t n = 6;
+  for (double theta : {0.0, 1e-12, 0.3, 1.5}) {
+    std::vector<ItemId> centre(n);
+    std::iota(centre.begin(), centre.end(), 0u);
+    stream.shuffle(std::span<ItemId>(centre));
+    const Mallows model(centre, theta);
+    for (std::size_t length : {1, 2, 3, 5, 6}) {
+      std::vector<ItemId> ballot(n);
+      std::iota(ballot.begin(), ballot.end(), 0u);
+      stream.shuffle(std::span<ItemId>(ballot));
+      ballot.resize(length);
+      double expected = 0.0;
+      std::vector<ItemId> order(n);
+      std::iota(order.begin(), order.end(), 0u);
+      do {
+        const auto rank = inverse_order(order);
+        bool agrees = true;
+        for (std::size_t j = 0; j + 1 < length; ++j) agrees = agrees && rank[ballot[j]] < rank[ballot[j + 1]];
+        if (agrees) expected += std::exp(model.log_prob(RankingView(order)));
+      } while (std::next_permutation(order.begin(), order.end()));
+      const SubsetProbability exact = subset_probability(ballot, model.position(), theta, stream);
+      EXPECT_EQ(exact.standard_error, 0.0);
+      EXPECT_NEAR(exact.log_prob, std::log(expected), 1e-11);
+      if (length == 2) {
+        EXPECT_NEAR(std::exp(exact.log_prob), model.pair_probability(model.position()[ballot[0]], model.position()[ballot[1]]), 1e-12);
+      }
+      // Completions agree with the ballot; their mean weight is the probability. Six standard errors.
+      double sum = 0.0, squares = 0.0;
+      const int draws = 4000;
+      for (int i = 0; i < draws; ++i) {
+        std::vector<ItemId> whole(n);
+        const double weight = std::exp(draw_completion(ballot, centre, theta, stream, whole));
+        const auto rank = inverse_order(whole);
+        for (std::size_t j = 0; j + 1 < length; ++j) EXPECT_LT(rank[ballot[j]], rank[ballot[j + 1]]);
+        sum += weight;
+        squares += weight * weight;
+      }
+      const double mean = sum / draws, error = std::sqrt(std::max(0.0, squares / draws - mean * mean) / draws);
+      EXPECT_NEAR(mean, expected, 6.0 * error + 1e-12);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace caucus
