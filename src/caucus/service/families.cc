@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "caucus/base/error.h"
+#include "caucus/infer/mallows_mixture/family.h"
 #include "caucus/infer/pl_mixture/family.h"
 
 namespace caucus {
@@ -11,6 +12,8 @@ const std::vector<std::unique_ptr<Family>>& families() {
   static const std::vector<std::unique_ptr<Family>> list = [] {
     std::vector<std::unique_ptr<Family>> made;
     made.push_back(make_pl_mixture_family());
+    made.push_back(make_mallows_family());
+    made.push_back(make_generalized_mallows_family());
     return made;
   }();
   return list;

@@ -30,8 +30,11 @@ class Engine {
   virtual Parameters from_labels(std::span<const std::uint32_t> labels, std::size_t num_components) const = 0;
   // out[i * K + k] = log weight_k + log P_k(ranking i).
   virtual void log_joint(const Parameters& now, int threads, std::span<double> out) const = 0;
-  // Were all centres of the last M-step from these parameters proven optimal?
+  // Is every centre proven to be the best for the memberships these parameters give?
   virtual bool centres_proven(const Parameters& now, int threads) const = 0;
+  // First and minus second derivatives of log P_k(ranking i) by the dispersions of component k (the second are diagonal), for
+  // all i: score[i * T + j], information[i * T + j], T numbers per ranking.
+  virtual void derivatives(const Parameters& now, std::size_t k, std::span<double> score, std::span<double> information) const = 0;
 };
 
 }  // namespace caucus::mallows_mixture

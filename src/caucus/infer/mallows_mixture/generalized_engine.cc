@@ -188,6 +188,40 @@ double GeneralizedEngine::step(const Parameters& now, bool move_centres, int thr
   return stats.loglik;
 }
 
+bool GeneralizedEngine::centres_proven(const Parameters& now, int threads) const {
+  if (code_ == Code::s || num_items_ > 64) return false;
+  const std::size_t num_components = now.weight.size(), n = num_items_;
+  const Stats stats = pass(now, true, threads, {});
+  for (std::size_t k = 0; k < num_components; ++k) {
+    if (!(stats.mass[k] > 1e-9 * total_weight())) continue;
+    PairMatrix pairs(n);
+    for (std::size_t a = 0; a < n; ++a)
+      for (std::size_t b = 0; b < n; ++b)
+        if (a != b) pairs(a, b) = std::max(0.0, stats.beats[a * num_components + k] - stats.less[(a * n + b) * num_components + k]);
+    double cost = 0.0;
+    for (std::size_t j = 0; j + 1 < n; ++j) cost += stats.mass[k] * stage_cost(stats.stage_sum[k * n + j] / stats.mass[k], n - j);
+    const GeneralizedConsensus found = solver_.solve_v(pairs, stats.mass[k], ConsensusMethod::exact, limits_, now.centre[k]);
+    if (!found.optimal || cost > found.cost * (1.0 + 1e-9) + 1e-9) return false;
+  }
+  return true;
+}
+
+void GeneralizedEngine::derivatives(const Parameters& now, std::size_t k, std::span<double> score, std::span<double> information) const {
+  const std::size_t n = num_items_, stages = n - 1;
+  const auto position = inverse_order(now.centre[k]);
+  std::vector<double> mean(stages), variance(stages);
+  for (std::size_t j = 0; j < stages; ++j) mean[j] = stage_mean(now.theta[k][j], n - j), variance[j] = stage_variance(now.theta[k][j], n - j);
+  std::vector<std::uint32_t> code(n);
+  for (std::size_t i = 0; i < num_rankings(); ++i) {
+    const auto ranking = rankings_[i].items();
+    write_code(code_, ranking, position, code);
+    for (std::size_t j = 0; j < stages; ++j) {
+      score[i * stages + j] = j < ranking.size() ? mean[j] - static_cast<double>(code[j]) : 0.0;
+      information[i * stages + j] = j < ranking.size() ? variance[j] : 0.0;
+    }
+  }
+}
+
 Parameters GeneralizedEngine::from_labels(std::span<const std::uint32_t> labels, std::size_t num_components) const {
   Parameters result = plain_.from_labels(labels, num_components);
   for (auto& theta : result.theta) theta.assign(num_items_ > 0 ? num_items_ - 1 : 0, theta[0]);

@@ -249,6 +249,17 @@ bool MallowsEngine::centres_proven(const Parameters& now, int threads) const {
   return true;
 }
 
+void MallowsEngine::derivatives(const Parameters& now, std::size_t k, std::span<double> score, std::span<double> information) const {
+  const double theta = now.theta[k][0];
+  const std::vector<double> mean = mean_distances(theta, num_items_), variance = variance_distances(theta, num_items_);
+  const std::vector<std::uint32_t> d = distances(now.centre[k]);
+  for (std::size_t i = 0; i < num_rankings(); ++i) {
+    score[i] = mean[num_items_] - static_cast<double>(d[i]);
+    information[i] = variance[num_items_];
+    for (std::uint32_t size : shapes_[shape_[i]]) score[i] -= mean[size], information[i] -= variance[size];
+  }
+}
+
 Parameters MallowsEngine::from_labels(std::span<const std::uint32_t> labels, std::size_t num_components) const {
   Parameters result;
   const std::size_t n = num_items_;

@@ -1,0 +1,36 @@
+// EM for mixtures of Mallows models under any distance, on complete rankings.
+#pragma once
+
+#include "caucus/infer/mallows_mixture/engine.h"
+#include "caucus/infer/mallows_mixture/mallows_engine.h"
+#include "caucus/model/distances.h"
+
+namespace caucus::mallows_mixture {
+
+// The centre is exact for Spearman's distance (mean ranks), the footrule and Hamming's distance (an assignment problem); for Cayley's
+// and Ulam's it is a local optimum under swaps of two items and moves of one.
+class DistanceEngine : public Engine {
+ public:
+  DistanceEngine(const RankingSet& rankings, const DistanceNormalizer& normalizer);
+
+  std::size_t num_items() const override { return num_items_; }
+  std::size_t num_rankings() const override { return rankings_.size(); }
+  double total_weight() const override { return plain_.total_weight(); }
+  double step(const Parameters& now, bool move_centres, int threads, Parameters& next) const override;
+  Parameters from_labels(std::span<const std::uint32_t> labels, std::size_t num_components) const override;
+  void log_joint(const Parameters& now, int threads, std::span<double> out) const override;
+  bool centres_proven(const Parameters& now, int threads) const override;
+  void derivatives(const Parameters& now, std::size_t k, std::span<double> score, std::span<double> information) const override;
+
+ private:
+  std::vector<double> distances(std::span<const ItemId> centre, int threads) const;
+  std::vector<ItemId> best_centre(std::span<const double> mass, std::span<const ItemId> now, int threads) const;
+
+  const RankingSet& rankings_;
+  const DistanceNormalizer& normalizer_;
+  std::size_t num_items_;
+  MallowsEngine plain_;                // starts
+  std::vector<std::uint32_t> ranks_;   // of all rankings, n each
+};
+
+}  // namespace caucus::mallows_mixture

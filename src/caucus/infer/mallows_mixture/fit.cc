@@ -1,0 +1,207 @@
+#include "caucus/infer/mallows_mixture/fit.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "caucus/base/error.h"
+#include "caucus/base/numeric.h"
+#include "caucus/base/parallel.h"
+#include "caucus/infer/family.h"
+#include "caucus/infer/mallows_mixture/distance_engine.h"
+#include "caucus/infer/mallows_mixture/generalized_engine.h"
+#include "caucus/infer/mallows_mixture/subset_engine.h"
+#include "caucus/model/stage.h"
+
+namespace caucus::mallows_mixture {
+
+namespace {
+
+// The exact search stops with the run.
+ConsensusLimits limits_of(const Run& run) {
+  ConsensusLimits limits;
+  if (run.time_limit < infinity) limits.stop = [&run] { return run.out_of_time(); };
+  return limits;
+}
+
+void finish(FitResult& result, const Dataset& data, const MallowsMixtureOptions& options, const MakeEngine& make_engine, bool with_errors,
+            const Run& run) {
+  const std::unique_ptr<Engine> engine = make_engine(data.rankings);
+  const std::size_t num_components = result.parameters.weight.size();
+  std::vector<double> joint(engine->num_rankings() * num_components);
+  engine->log_joint(result.parameters, run.threads, joint);
+  // The likelihood as score gives it.
+  double loglik = 0.0;
+  result.entropy = 0.0;
+  for (std::size_t i = 0; i < engine->num_rankings(); ++i) {
+    const auto row = std::span(joint).subspan(i * num_components, num_components);
+    const double total = log_sum_exp(row), weight = data.rankings.weights()[i];
+    loglik += weight * total;
+    for (double value : row) {
+      const double share = std::exp(value - total);
+      if (share > 0.0) result.entropy -= weight * share * (value - total);
+    }
+  }
+  result.loglik = loglik;
+  if (result.trace.empty() || result.trace.back() != loglik) {
+    if (!result.trace.empty() && std::abs(result.trace.back() - loglik) <= 1e-9 * (1.0 + std::abs(loglik)))
+      result.trace.back() = loglik;
+    else
+      result.trace.push_back(loglik);
+  }
+  const bool stopped = result.stop_reason == StopReason::interrupted || result.stop_reason == StopReason::time_limit;
+  if (!stopped && options.consensus != ConsensusMethod::borda && options.consensus != ConsensusMethod::local)
+    result.centres_proven = result.centres_proven || engine->centres_proven(result.parameters, run.threads);
+  if (!stopped && with_errors && options.errors)
+    result.errors = standard_errors(*engine, result.parameters, data.rankings.weights(), run.threads);
+  if (!stopped && options.bootstrap > 0)
+    result.stability = bootstrap(data.rankings, data.num_items(), result.parameters, {options.iterations, options.tolerance, options.accelerate},
+                                 make_engine, options.bootstrap, run);
+
+  const Parameters& p = result.parameters;
+  for (std::size_t a = 0; a < num_components; ++a)
+    for (std::size_t b = a + 1; b < num_components; ++b)
+      if (p.centre[a] == p.centre[b])
+        result.warnings.push_back(fmt::format("groups {} and {} have the same consensus ranking and differ in dispersion only; fewer groups may do", a + 1, b + 1));
+  for (std::size_t k = 0; k < num_components; ++k) {
+    const double largest = p.theta[k].empty() ? 0.0 : *std::max_element(p.theta[k].begin(), p.theta[k].end());
+    if (p.weight[k] * data.rankings.total_weight() < 0.5)
+      result.warnings.push_back(fmt::format("group {} is empty: the data do not hold {} groups", k + 1, num_components));
+    else if (data.num_items() > 1 && largest == 0.0)
+      result.warnings.push_back(fmt::format("group {} is spread evenly over all rankings (theta = 0): its consensus means nothing", k + 1));
+    else if (largest >= max_theta)
+      result.warnings.push_back(fmt::format("group {}: a dispersion is at its bound theta = {}: ballots there do not vary", k + 1, max_theta));
+  }
+  if (result.starts > 1 && result.agreed < 2 && !stopped)
+    result.warnings.push_back(fmt::format("only one of {} starts ended at the best log-likelihood: more --starts may find a better one", result.starts));
+}
+
+FitResult from_multistart(MultistartResult best) {
+  FitResult result;
+  result.parameters = std::move(best.best.parameters);
+  result.iterations = best.best.iterations;
+  result.stop_reason = best.best.stop_reason;
+  result.trace = std::move(best.best.trace);
+  result.starts = best.starts;
+  result.finished = best.finished;
+  result.agreed = best.agreed;
+  result.screened_on = best.screened_on;
+  return result;
+}
+
+// Monte Carlo EM: few starts from random labels, a fixed number of steps at most.
+FitResult fit_subsets(const Dataset& data, const MallowsOptions& options, const Run& run) {
+  if (traits(data).has_ties)
+    throw DataError(fmt::format("{}: family mallows does not take ties in rankings of a subset of the items; break the ties, or say --unranked last",
+                                data.source));
+  const auto num_components = static_cast<std::size_t>(options.components);
+  const SubsetEngine engine(data.rankings, data.num_items(), options.consensus, options.completions, run.seed);
+  EmOptions em{std::min(options.iterations, 60), std::max(options.tolerance, 1e-6), false};
+  FitResult result;
+  result.starts = num_components == 1 ? 1 : options.starts.value_or(6);
+  result.finished = result.agreed = 0;
+  double best = -infinity;
+  std::vector<double> logliks;
+  StopReason why{};
+  for (int s = 0; s < result.starts; ++s) {
+    RandomStream stream(run.seed, Purpose::initialise, static_cast<std::uint64_t>(s));
+    std::vector<std::uint32_t> labels(data.rankings.size());
+    for (std::uint32_t& label : labels) label = static_cast<std::uint32_t>(stream.below(num_components));
+    EmResult end = run_em(engine, engine.from_labels(labels, num_components), em, run.threads, [&](int iteration, double loglik) {
+      return run.report({"em with completions", iteration, em.iterations, loglik}, why) == Flow::stop ? &why : nullptr;
+    });
+    result.iterations += end.iterations;
+    result.finished += end.stop_reason == StopReason::converged || end.stop_reason == StopReason::iteration_limit;
+    logliks.push_back(end.loglik);
+    if (end.loglik > best) {
+      best = end.loglik;
+      result.parameters = std::move(end.parameters);
+      result.trace = std::move(end.trace);
+      result.stop_reason = end.stop_reason;
+    }
+    if (why == StopReason::interrupted || why == StopReason::time_limit) {
+      result.stop_reason = why;
+      break;
+    }
+  }
+  for (double loglik : logliks) result.agreed += best - loglik <= 1e-4 * (1.0 + std::abs(best));
+  sort_components(result.parameters);
+  return result;
+}
+
+}  // namespace
+
+FitResult fit_mallows(const Dataset& data, const MallowsOptions& options, const Run& run) {
+  validate_options(options);
+  const std::size_t n = data.num_items();
+  if (options.distance != Distance::kendall) {
+    require_accepted({true, false, false, false}, data, fmt::format("family mallows under the {} distance", name_of(options.distance)));
+    const DistanceNormalizer normalizer(options.distance, n);
+    const MakeEngine make = [&](const RankingSet& rankings) -> std::unique_ptr<Engine> {
+      return std::make_unique<DistanceEngine>(rankings, normalizer);
+    };
+    MallowsMixtureOptions used = options;
+    if (!used.starts) used.starts = std::min(24, options.components == 1 ? 1 : 24);
+    FitResult result = from_multistart(run_multistart(data.rankings, n, used, make, run));
+    finish(result, data, options, make, true, run);
+    if (!normalizer.exact())
+      result.warnings.push_back(fmt::format("the normaliser of the {} distance is estimated for {} items: its logarithm has standard error {:.3g}",
+                                            name_of(options.distance), n, normalizer.standard_error(result.parameters.theta[0][0])));
+    return result;
+  }
+  require_accepted({true, true, true, true}, data, "family mallows");
+  if (traits(data).subset) {
+    FitResult result = fit_subsets(data, options, run);
+    const MakeEngine make = [&](const RankingSet& rankings) -> std::unique_ptr<Engine> {
+      return std::make_unique<SubsetEngine>(rankings, n, options.consensus, options.completions, run.seed);
+    };
+    finish(result, data, options, make, false, run);
+    return result;
+  }
+  const MakeEngine make = [&](const RankingSet& rankings) -> std::unique_ptr<Engine> {
+    return std::make_unique<MallowsEngine>(rankings, n, options.consensus, limits_of(run));
+  };
+  FitResult result = from_multistart(run_multistart(data.rankings, n, options, make, run));
+  finish(result, data, options, make, true, run);
+  return result;
+}
+
+FitResult fit_generalized_mallows(const Dataset& data, const GeneralizedMallowsOptions& options, const Run& run) {
+  validate_options(options);
+  require_accepted({true, options.code == Code::s, false, false}, data, fmt::format("family gmallows in code {}", name_of(options.code)));
+  const std::size_t n = data.num_items();
+  const MakeEngine make = [&](const RankingSet& rankings) -> std::unique_ptr<Engine> {
+    return std::make_unique<GeneralizedEngine>(rankings, n, options.code, options.consensus, limits_of(run));
+  };
+  MallowsMixtureOptions used = options;
+  // A step costs several times one of the plain model.
+  if (!used.starts && options.components > 1)
+    used.starts = static_cast<int>(std::clamp(150'000.0 / (static_cast<double>(data.rankings.size()) * options.components), 10.0, 60.0));
+  FitResult result = from_multistart(run_multistart(data.rankings, n, used, make, run));
+  const bool stopped = result.stop_reason == StopReason::interrupted || result.stop_reason == StopReason::time_limit;
+  const bool search = options.consensus == ConsensusMethod::exact || options.consensus == ConsensusMethod::automatic;
+  if (options.components == 1 && n > 1 && search && !stopped) {
+    // One group: centre and dispersions together, exactly where n allows.
+    const GeneralizedConsensusSolver solver(n);
+    GeneralizedConsensus exact;
+    if (options.code == Code::v && n <= 64) {
+      const ConsensusMethod method = n <= 16 ? ConsensusMethod::exact : options.consensus;
+      exact = solver.solve_v(pair_matrix(data.rankings, n), data.rankings.total_weight(), method, limits_of(run), result.parameters.centre[0]);
+    } else if (options.code == Code::s && n <= 32) {
+      StagePairs pairs(n);
+      for (std::size_t i = 0; i < data.rankings.size(); ++i) pairs.add(data.rankings[i].items(), data.rankings.weights()[i]);
+      const ConsensusMethod method = n <= GeneralizedConsensusSolver::max_enumerated_items ? ConsensusMethod::exact : options.consensus;
+      exact = solver.solve_s(pairs, method, limits_of(run), result.parameters.centre[0]);
+    }
+    if (!exact.order.empty()) {
+      result.parameters.centre[0] = exact.order;
+      result.parameters.theta[0] = exact.theta;
+      result.centres_proven = exact.optimal;
+    }
+  }
+  finish(result, data, options, make, true, run);
+  return result;
+}
+
+}  // namespace caucus::mallows_mixture

@@ -1,0 +1,30 @@
+// Additive mixtures of Mallows and generalized Mallows models by EM.
+#pragma once
+
+#include "caucus/data/dataset.h"
+#include "caucus/infer/mallows_mixture/multistart.h"
+#include "caucus/infer/mallows_mixture/options.h"
+#include "caucus/infer/mallows_mixture/uncertainty.h"
+#include "caucus/infer/run.h"
+
+namespace caucus::mallows_mixture {
+
+struct FitResult {
+  Parameters parameters;
+  double loglik = 0.0;
+  double entropy = 0.0;  // of the memberships
+  int iterations = 0;
+  StopReason stop_reason = StopReason::converged;
+  std::vector<double> trace;
+  int starts = 1, finished = 1, agreed = 1;
+  std::size_t screened_on = 0;
+  bool centres_proven = false;  // every centre is the best for its members
+  std::optional<StandardErrors> errors;
+  std::optional<Stability> stability;
+  std::vector<std::string> warnings;
+};
+
+FitResult fit_mallows(const Dataset& data, const MallowsOptions& options, const Run& run);
+FitResult fit_generalized_mallows(const Dataset& data, const GeneralizedMallowsOptions& options, const Run& run);
+
+}  // namespace caucus::mallows_mixture

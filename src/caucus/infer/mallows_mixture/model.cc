@@ -1,0 +1,154 @@
+#include "caucus/infer/mallows_mixture/model.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "caucus/base/error.h"
+#include "caucus/base/numeric.h"
+#include "caucus/base/parallel.h"
+#include "caucus/infer/family.h"
+#include "caucus/model/mallows_subset.h"
+
+namespace caucus::mallows_mixture {
+
+namespace {
+
+// Draws in blocks of rows, a stream per block: the same rows for any number of threads.
+template <class Draw>
+Sample draw_rows(const std::vector<std::string>& items, std::span<const double> weight, const SampleRequest& request, Draw&& draw) {
+  const std::size_t n = items.size(), length = request.length == 0 ? n : std::min(request.length, n);
+  Sample sample;
+  sample.labels.resize(request.count);
+  std::vector<ItemId> drawn(request.count * length);
+  constexpr std::size_t block = 512;
+  parallel_for((request.count + block - 1) / block, request.threads, [&](std::size_t b) {
+    RandomStream stream(request.seed, Purpose::sample, b);
+    for (std::size_t row = b * block; row < std::min(request.count, (b + 1) * block); ++row) {
+      const std::size_t k = weight.size() == 1 ? 0 : stream.categorical(weight);
+      sample.labels[row] = static_cast<int>(k);
+      draw(k, stream, std::span(drawn).subspan(row * length, length));
+    }
+  });
+  RankingSetBuilder builder;
+  for (std::size_t row = 0; row < request.count; ++row) builder.add(std::span<const ItemId>(drawn).subspan(row * length, length));
+  sample.data.items = items;
+  sample.data.rankings = builder.build();
+  sample.data.source = "sample";
+  return sample;
+}
+
+double log_or_minus_infinity(double weight) { return weight > 0.0 ? std::log(weight) : -infinity; }
+
+}  // namespace
+
+MallowsMixture::MallowsMixture(std::vector<std::string> items, Unranked unranked, Parameters parameters, Distance distance)
+    : FittedModel(std::move(items), unranked), parameters_(std::move(parameters)), distance_(distance) {
+  for (std::size_t k = 0; k < num_components(); ++k) {
+    if (distance == Distance::kendall) models_.emplace_back(parameters_.centre[k], parameters_.theta[k][0]);
+    position_.push_back(inverse_order(parameters_.centre[k]));
+  }
+  if (distance != Distance::kendall) {
+    double largest = 0.0;
+    for (const auto& theta : parameters_.theta) largest = std::max(largest, theta[0]);
+    normalizer_ = std::make_unique<DistanceNormalizer>(distance, this->items().size(), largest);
+  }
+}
+
+void MallowsMixture::check(const Dataset& data) const {
+  Accepts accepts{true, true, true, true};
+  if (distance_ != Distance::kendall) accepts = {true, false, false, false};
+  require_accepted(accepts, data, distance_ == Distance::kendall ? "a Mallows model" : fmt::format("a Mallows model under the {} distance", name_of(distance_)));
+  const DataTraits found = traits(data);
+  if (found.subset && found.has_ties)
+    throw DataError(fmt::format("{}: a Mallows model does not take ties in rankings of a subset of the items; break the ties, or say --unranked last",
+                                data.source));
+}
+
+void MallowsMixture::log_joint(const Dataset& data, std::size_t first, std::size_t count, std::span<double> joint) const {
+  const std::size_t num = num_components(), n = items().size();
+  const bool absent = data.unranked == Unranked::absent;
+  std::vector<std::uint32_t> rank(n);
+  std::vector<double> log_weight(num), log_z(num);
+  for (std::size_t k = 0; k < num; ++k) {
+    log_weight[k] = log_or_minus_infinity(parameters_.weight[k]);
+    if (normalizer_) log_z[k] = normalizer_->log_z(parameters_.theta[k][0]);
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    const RankingView ranking = data.rankings[first + i];
+    if (normalizer_) {
+      // The one item a ballot may leave out is last.
+      std::fill(rank.begin(), rank.end(), static_cast<std::uint32_t>(n - 1));
+      for (std::size_t j = 0; j < ranking.size(); ++j) rank[ranking[j]] = static_cast<std::uint32_t>(j);
+    }
+    for (std::size_t k = 0; k < num; ++k) {
+      double value;
+      if (normalizer_) {
+        value = -parameters_.theta[k][0] * static_cast<double>(rank_distance(distance_, rank, position_[k])) - log_z[k];
+      } else if (absent && ranking.size() < n) {
+        RandomStream stream(1, Purpose::augment, (first + i) * num + k);
+        value = subset_probability(ranking.items(), position_[k], parameters_.theta[k][0], stream).log_prob;
+      } else {
+        value = models_[k].log_prob(ranking);
+      }
+      joint[i * num + k] = log_weight[k] + value;
+    }
+  }
+}
+
+Sample MallowsMixture::sample(const SampleRequest& request) const {
+  if (distance_ == Distance::kendall) {
+    std::vector<MallowsSampler> samplers;
+    for (std::size_t k = 0; k < num_components(); ++k) samplers.emplace_back(parameters_.centre[k], parameters_.theta[k][0]);
+    return draw_rows(items(), parameters_.weight, request,
+                     [&](std::size_t k, RandomStream& stream, std::span<ItemId> out) { samplers[k].draw(stream, out); });
+  }
+  return draw_rows(items(), parameters_.weight, request, [&](std::size_t k, RandomStream& stream, std::span<ItemId> out) {
+    draw_distance_model(distance_, parameters_.centre[k], parameters_.theta[k][0], stream, out);
+  });
+}
+
+nlohmann::json MallowsMixture::to_json() const {
+  nlohmann::json json;
+  json["components"] = nlohmann::json::array();
+  for (std::size_t k = 0; k < num_components(); ++k)
+    json["components"].push_back({{"weight", parameters_.weight[k]}, {"consensus", parameters_.centre[k]}, {"theta", parameters_.theta[k][0]}});
+  if (distance_ != Distance::kendall) json["distance"] = name_of(distance_);
+  return json;
+}
+
+GeneralizedMallowsMixture::GeneralizedMallowsMixture(std::vector<std::string> items, Unranked unranked, Parameters parameters, Code code)
+    : FittedModel(std::move(items), unranked), parameters_(std::move(parameters)), code_(code) {
+  for (std::size_t k = 0; k < num_components(); ++k) models_.emplace_back(parameters_.centre[k], parameters_.theta[k], code);
+}
+
+void GeneralizedMallowsMixture::check(const Dataset& data) const {
+  require_accepted({true, code_ == Code::s, false, false}, data, fmt::format("the generalized Mallows model in code {}", name_of(code_)));
+}
+
+void GeneralizedMallowsMixture::log_joint(const Dataset& data, std::size_t first, std::size_t count, std::span<double> joint) const {
+  const std::size_t num = num_components();
+  for (std::size_t i = 0; i < count; ++i)
+    for (std::size_t k = 0; k < num; ++k)
+      joint[i * num + k] = log_or_minus_infinity(parameters_.weight[k]) + models_[k].log_prob(data.rankings[first + i].items());
+}
+
+Sample GeneralizedMallowsMixture::sample(const SampleRequest& request) const {
+  std::vector<GeneralizedMallowsSampler> samplers;
+  for (std::size_t k = 0; k < num_components(); ++k) samplers.emplace_back(parameters_.centre[k], parameters_.theta[k], code_);
+  return draw_rows(items(), parameters_.weight, request,
+                   [&](std::size_t k, RandomStream& stream, std::span<ItemId> out) { samplers[k].draw(stream, out); });
+}
+
+nlohmann::json GeneralizedMallowsMixture::to_json() const {
+  nlohmann::json json;
+  json["code"] = name_of(code_);
+  json["components"] = nlohmann::json::array();
+  for (std::size_t k = 0; k < num_components(); ++k)
+    json["components"].push_back(
+        {{"weight", parameters_.weight[k]}, {"consensus", parameters_.centre[k]}, {"theta", parameters_.theta[k]}, {"code", name_of(code_)}});
+  return json;
+}
+
+}  // namespace caucus::mallows_mixture

@@ -1,0 +1,52 @@
+// The fitted mixtures, for score, assign, sample and the model file.
+#pragma once
+
+#include <memory>
+
+#include "caucus/infer/mallows_mixture/engine.h"
+#include "caucus/model/distances.h"
+#include "caucus/model/generalized_mallows.h"
+#include "caucus/model/mallows.h"
+#include "caucus/result/fitted_model.h"
+
+namespace caucus::mallows_mixture {
+
+class MallowsMixture : public FittedModel {
+ public:
+  MallowsMixture(std::vector<std::string> items, Unranked unranked, Parameters parameters, Distance distance);
+
+  std::string_view family() const override { return "mallows"; }
+  std::size_t num_components() const override { return parameters_.weight.size(); }
+  void check(const Dataset& data) const override;
+  void log_joint(const Dataset& data, std::size_t first, std::size_t count, std::span<double> joint) const override;
+  Sample sample(const SampleRequest& request) const override;
+  nlohmann::json to_json() const override;
+  const Parameters& parameters() const { return parameters_; }
+  const DistanceNormalizer* normalizer() const { return normalizer_.get(); }
+
+ private:
+  Parameters parameters_;
+  Distance distance_;
+  std::vector<Mallows> models_;                     // kendall
+  std::unique_ptr<DistanceNormalizer> normalizer_;  // other distances
+  std::vector<std::vector<std::uint32_t>> position_;
+};
+
+class GeneralizedMallowsMixture : public FittedModel {
+ public:
+  GeneralizedMallowsMixture(std::vector<std::string> items, Unranked unranked, Parameters parameters, Code code);
+
+  std::string_view family() const override { return "gmallows"; }
+  std::size_t num_components() const override { return parameters_.weight.size(); }
+  void check(const Dataset& data) const override;
+  void log_joint(const Dataset& data, std::size_t first, std::size_t count, std::span<double> joint) const override;
+  Sample sample(const SampleRequest& request) const override;
+  nlohmann::json to_json() const override;
+
+ private:
+  Parameters parameters_;
+  Code code_;
+  std::vector<GeneralizedMallows> models_;
+};
+
+}  // namespace caucus::mallows_mixture

@@ -1,0 +1,153 @@
+#include "caucus/infer/mallows_mixture/uncertainty.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <Eigen/Cholesky>
+
+#include "caucus/base/numeric.h"
+#include "caucus/base/parallel.h"
+#include "caucus/model/assignment.h"
+#include "caucus/model/kendall.h"
+#include "caucus/model/stage.h"
+
+namespace caucus::mallows_mixture {
+
+StandardErrors standard_errors(const Engine& engine, const Parameters& p, std::span<const double> ranking_weights, int threads) {
+  StandardErrors result;
+  const std::size_t num_components = p.weight.size(), stages = p.theta[0].size(), count = engine.num_rankings();
+  result.weight.resize(num_components);
+  result.theta.assign(num_components, std::vector<std::optional<double>>(stages));
+  // Free parameters: weights of components that are neither empty nor all (the last such one is one minus the others), and
+  // dispersions inside their bounds.
+  std::vector<std::size_t> live;
+  for (std::size_t k = 0; k < num_components; ++k)
+    if (p.weight[k] > 1e-6) live.push_back(k);
+  struct Free {
+    std::size_t k, j;
+  };
+  std::vector<Free> free;
+  for (std::size_t k : live)
+    for (std::size_t j = 0; j < stages; ++j)
+      if (p.theta[k][j] > 1e-6 && p.theta[k][j] < max_theta - 1.0) free.push_back({k, j});
+  const std::size_t num_weights = live.size() - 1, size = num_weights + free.size();
+  if (size == 0 || size > 400 || static_cast<double>(count) * static_cast<double>(stages * num_components) > 4e8) return result;
+
+  std::vector<double> joint(count * num_components);
+  engine.log_joint(p, threads, joint);
+  std::vector<std::vector<double>> score(num_components, std::vector<double>(count * stages)), information = score;
+  for (std::size_t k : live) engine.derivatives(p, k, score[k], information[k]);
+  const auto dimension = static_cast<Eigen::Index>(size);
+  const Eigen::MatrixXd observed = parallel_fold(
+      Blocks(count), threads, [&] { return Eigen::MatrixXd(Eigen::MatrixXd::Zero(dimension, dimension)); },
+      [&](Eigen::MatrixXd& total, std::size_t begin, std::size_t end) {
+        Eigen::VectorXd mean(dimension), row(dimension);
+        for (std::size_t i = begin; i < end; ++i) {
+          const auto log_parts = std::span(joint).subspan(i * num_components, num_components);
+          const double log_total = log_sum_exp(log_parts), weight = ranking_weights[i];
+          mean.setZero();
+          for (std::size_t l = 0; l < live.size(); ++l) {
+            const std::size_t k = live[l];
+            const double share = std::exp(log_parts[k] - log_total);
+            row.setZero();
+            // The weight's own second derivatives cancel against the square of its score.
+            if (l < num_weights)
+              row[static_cast<Eigen::Index>(l)] = 1.0 / p.weight[k];
+            else
+              row.head(static_cast<Eigen::Index>(num_weights)).setConstant(-1.0 / p.weight[k]);
+            for (std::size_t f = 0; f < free.size(); ++f)
+              if (free[f].k == k) row[static_cast<Eigen::Index>(num_weights + f)] = score[k][i * stages + free[f].j];
+            mean += share * row;
+            Eigen::MatrixXd square = row * row.transpose();
+            square.topLeftCorner(static_cast<Eigen::Index>(num_weights), static_cast<Eigen::Index>(num_weights)).setZero();
+            total -= weight * share * square;
+            for (std::size_t f = 0; f < free.size(); ++f)
+              if (free[f].k == k) {
+                const auto at = static_cast<Eigen::Index>(num_weights + f);
+                total(at, at) += weight * share * information[k][i * stages + free[f].j];
+              }
+          }
+          total += weight * mean * mean.transpose();
+        }
+      },
+      [](Eigen::MatrixXd& total, const Eigen::MatrixXd& part) { total += part; });
+  const Eigen::LLT<Eigen::MatrixXd> factor(observed);
+  if (factor.info() != Eigen::Success) return result;
+  const Eigen::MatrixXd covariance = factor.solve(Eigen::MatrixXd::Identity(dimension, dimension));
+  if (!covariance.allFinite()) return result;
+  result.available = true;
+  const auto head = static_cast<Eigen::Index>(num_weights);
+  for (std::size_t l = 0; l < live.size(); ++l) {
+    if (num_weights == 0) break;
+    const double variance =
+        l < num_weights ? covariance(static_cast<Eigen::Index>(l), static_cast<Eigen::Index>(l)) : covariance.topLeftCorner(head, head).sum();
+    if (variance >= 0.0) result.weight[live[l]] = std::sqrt(variance);
+  }
+  for (std::size_t f = 0; f < free.size(); ++f) {
+    const double variance = covariance(static_cast<Eigen::Index>(num_weights + f), static_cast<Eigen::Index>(num_weights + f));
+    if (variance >= 0.0) result.theta[free[f].k][free[f].j] = std::sqrt(variance);
+  }
+  return result;
+}
+
+Stability bootstrap(const RankingSet& rankings, std::size_t num_items, const Parameters& fitted, const EmOptions& options, const MakeEngine& make_engine,
+                    int resamples, const Run& run) {
+  const std::size_t num_components = fitted.weight.size(), n = num_items, count = rankings.size();
+  std::vector<Parameters> fits(static_cast<std::size_t>(resamples));
+  // Cumulative counts: a resample draws as many ballots as there are, each row with its own weight of one.
+  std::vector<double> cumulative(count);
+  double total = 0.0;
+  for (std::size_t i = 0; i < count; ++i) cumulative[i] = total += rankings.weights()[i];
+  EmOptions quick = options;
+  quick.tolerance = std::max(options.tolerance, 1e-7);
+  parallel_for(fits.size(), run.threads, [&](std::size_t b) {
+    if (run.out_of_time()) return;
+    RandomStream stream(run.seed, Purpose::bootstrap, b);
+    std::vector<double> weights(count, 0.0);
+    const auto draws = static_cast<std::size_t>(std::llround(std::max(1.0, total)));
+    for (std::size_t d = 0; d < draws; ++d) {
+      const auto place = std::upper_bound(cumulative.begin(), cumulative.end(), stream.uniform() * total) - cumulative.begin();
+      weights[std::min(static_cast<std::size_t>(place), count - 1)] += total / static_cast<double>(draws);
+    }
+    const RankingSet resample = rankings.with_weights(std::move(weights));
+    const std::unique_ptr<Engine> engine = make_engine(resample);
+    fits[b] = run_em(*engine, fitted, quick, 1, [](int, double) -> StopReason* { return nullptr; }).parameters;
+  });
+  Stability result;
+  result.pairs.assign(num_components, std::vector<double>(n * n, 0.0));
+  result.unchanged.assign(num_components, 0.0);
+  std::vector<std::vector<double>> weights(num_components), thetas(num_components);
+  for (const Parameters& fit : fits) {
+    if (fit.weight.empty()) continue;
+    ++result.resamples;
+    std::vector<double> cost(num_components * num_components);
+    for (std::size_t k = 0; k < num_components; ++k)
+      for (std::size_t l = 0; l < num_components; ++l)
+        cost[k * num_components + l] = static_cast<double>(kendall_distance(fitted.centre[k], fit.centre[l])) + std::abs(fitted.weight[k] - fit.weight[l]);
+    const std::vector<std::size_t> match = solve_assignment(cost, num_components);
+    for (std::size_t k = 0; k < num_components; ++k) {
+      const std::vector<ItemId>& centre = fit.centre[match[k]];
+      result.unchanged[k] += centre == fitted.centre[k];
+      for (std::size_t i = 0; i < n; ++i)
+        for (std::size_t j = i + 1; j < n; ++j) result.pairs[k][centre[i] * n + centre[j]] += 1.0;
+      weights[k].push_back(fit.weight[match[k]]);
+      thetas[k].push_back(fit.theta[match[k]][0]);
+    }
+  }
+  if (result.resamples == 0) return result;
+  const double share = 1.0 / result.resamples;
+  const auto interval = [](std::vector<double> values) {
+    std::sort(values.begin(), values.end());
+    const auto at = [&](double q) { return values[static_cast<std::size_t>(std::lround(q * static_cast<double>(values.size() - 1)))]; };
+    return std::pair{at(0.025), at(0.975)};
+  };
+  for (std::size_t k = 0; k < num_components; ++k) {
+    for (double& value : result.pairs[k]) value *= share;
+    result.unchanged[k] *= share;
+    result.weight_interval.push_back(interval(weights[k]));
+    if (fitted.theta[k].size() == 1) result.theta_interval.push_back(interval(thetas[k]));
+  }
+  return result;
+}
+
+}  // namespace caucus::mallows_mixture
