@@ -12,40 +12,6 @@ constexpr double negligible = 42.0;  // nodes whose weight is below e^-42 of the
 constexpr double reach = 18.0;       // so a tilt of the density by e^-18 still leaves them below 4e-11
 }
 
-double log_normalizer(std::size_t m, double theta) {
-  const double size = static_cast<double>(m);
-  if (m == 1) return 0.0;
-  if (size * theta < 1e-8) return std::log(size) - 0.5 * (size - 1.0) * theta;
-  return log1mexp(size * theta) - log1mexp(theta);
-}
-
-double stage_mean(std::size_t m, double theta) {
-  const double size = static_cast<double>(m);
-  if (m == 1) return 0.0;
-  if (size * theta < 1e-2) {
-    const double square = size * size;
-    return 0.5 * (size - 1.0) - (square - 1.0) * theta / 12.0 + (square * square - 1.0) * theta * theta * theta / 720.0;
-  }
-  const double far = size * theta;
-  return 1.0 / std::expm1(theta) - (far > 700.0 ? 0.0 : size / std::expm1(far));
-}
-
-double stage_variance(std::size_t m, double theta) {
-  const double size = static_cast<double>(m);
-  if (m == 1) return 0.0;
-  if (size * theta < 1e-2) {
-    const double square = size * size;
-    return (square - 1.0) / 12.0 - (square * square - 1.0) * theta * theta / 240.0;
-  }
-  // e^x / (e^x - 1)^2 = 1 / (4 sinh^2(x / 2)).
-  const auto quarter = [](double x) {
-    if (x > 700.0) return 0.0;
-    const double sinh = std::sinh(0.5 * x);
-    return 0.25 / (sinh * sinh);
-  };
-  return std::max(0.0, quarter(theta) - size * size * quarter(size * theta));
-}
-
 void StageQuadrature::build(std::size_t m, double a, double b) {
   m_ = m, a_ = a, b_ = b;
   // With u = e^-theta the mode in y solves (1 - u)(b mean(theta) - a) + u = 0, which has one root: where the first
@@ -54,10 +20,10 @@ void StageQuadrature::build(std::size_t m, double a, double b) {
   double theta = high;
   for (int i = 0; i < 60 && high > low * (1.0 + 1e-9); ++i) {
     const double u = std::exp(-theta), gap = -std::expm1(-theta);
-    const double excess = b * stage_mean(m, theta) - a;
+    const double excess = b * stage_mean(theta, m) - a;
     const double value = gap * excess + u;
     (value > 0.0 ? low : high) = theta;
-    const double derivative = u * excess - gap * b * stage_variance(m, theta) - u;
+    const double derivative = u * excess - gap * b * stage_variance(theta, m) - u;
     double next = derivative < 0.0 ? theta - value / derivative : 0.0;
     if (!(next > low && next < high)) next = 0.5 * (low + high);
     const bool close = std::abs(next - theta) <= 1e-3 * theta / std::sqrt(1.0 + b);
@@ -65,7 +31,7 @@ void StageQuadrature::build(std::size_t m, double a, double b) {
     if (close) break;
   }
   const double gap = -std::expm1(-theta);
-  const double width = 1.0 / std::sqrt(1.0 - gap + gap * gap * b * stage_variance(m, theta));
+  const double width = 1.0 / std::sqrt(1.0 - gap + gap * gap * b * stage_variance(theta, m));
   const double step = std::min(0.25, 0.5 * width);
 
   theta_.clear();
@@ -168,8 +134,8 @@ double log_beta_predictive(double a, double b, double s) {
 
 double draw_theta(std::size_t m, double a, double b, RandomStream& rng) {
   if (m == 1 || b <= 0.0) return rng.exponential() / a;
-  const auto log_density = [&](double theta) { return -a * theta - b * log_normalizer(m, theta); };
-  const auto slope = [&](double theta) { return b * stage_mean(m, theta) - a; };
+  const auto log_density = [&](double theta) { return -a * theta - b * log_stage_normalizer(theta, m); };
+  const auto slope = [&](double theta) { return b * stage_mean(theta, m) - a; };
   // The mode: 0 where even theta = 0 has too small a mean, else where b mean(theta) = a.
   double mode = 0.0;
   if (slope(0.0) > 0.0) {
@@ -178,13 +144,13 @@ double draw_theta(std::size_t m, double a, double b, RandomStream& rng) {
     for (int i = 0; i < 100; ++i) {
       const double value = slope(mode);
       (value > 0.0 ? low : high) = mode;
-      double next = mode + value / (b * stage_variance(m, mode));
+      double next = mode + value / (b * stage_variance(mode, m));
       if (!(next > low && next < high)) next = 0.5 * (low + high);
       if (std::abs(next - mode) < 1e-10 * (1.0 + mode)) break;
       mode = next;
     }
   }
-  double width = 1.0 / std::sqrt(b * stage_variance(m, mode));
+  double width = 1.0 / std::sqrt(b * stage_variance(mode, m));
   if (mode == 0.0) width = std::min(width, 1.0 / std::max(-slope(0.0), 1e-300));
   const double top = log_density(mode);
   // Right tangent at mode + width, left tangent at mode - width where that is positive; flat in between. Concavity
@@ -219,8 +185,8 @@ double draw_theta(std::size_t m, double a, double b, RandomStream& rng) {
 }
 
 double sample_theta_slice(std::size_t m, double a, double b, double theta, int steps, RandomStream& rng) {
-  const auto log_density = [&](double x) { return -a * x - b * log_normalizer(m, x); };
-  const double width = 1.0 / std::sqrt(1.0 + b * stage_variance(m, 1.0));  // a constant of the target, so still a valid slice
+  const auto log_density = [&](double x) { return -a * x - b * log_stage_normalizer(x, m); };
+  const double width = 1.0 / std::sqrt(1.0 + b * stage_variance(1.0, m));  // a constant of the target, so still a valid slice
   for (int step = 0; step < steps; ++step) {
     const double level = log_density(theta) - rng.exponential();
     double low = theta - width * rng.uniform(), high = low + width;

@@ -10,14 +10,9 @@
 #include <vector>
 
 #include "caucus/base/random.h"
+#include "caucus/model/stage.h"
 
 namespace caucus::dp_mallows {
-
-// log Z_m(theta), Z_m = 1 + e^-theta + .. + e^-(m-1)theta. theta >= 0.
-double log_normalizer(std::size_t m, double theta);
-// Mean and variance of s at theta >= 0.
-double stage_mean(std::size_t m, double theta);
-double stage_variance(std::size_t m, double theta);
 
 // I_m(a, b) = integral over theta >= 0 of e^(-a theta) Z_m(theta)^(-b), a > 0, b >= 0, and expectations under the
 // density it normalises. In y = log(e^theta - 1) the integrand is analytic in |Im y| < pi/2, has one mode and decays

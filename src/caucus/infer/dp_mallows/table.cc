@@ -87,7 +87,7 @@ void ClusterTable::set(std::size_t slot, const Cluster& cluster) {
     counts_[at] = cluster.counts[j];
     if (method_ == Method::slice_gibbs) {
       theta_[at] = cluster.theta[j];
-      log_z_[at] = log_normalizer(prior_.stage_size(j), cluster.theta[j]);
+      log_z_[at] = log_stage_normalizer(cluster.theta[j], prior_.stage_size(j));
     }
   }
   refresh(slot, num_stages_);
@@ -183,6 +183,11 @@ void ClusterTable::undo_remove(std::size_t slot, std::span<const Item> ranking) 
 }
 
 std::span<double> ClusterTable::score(std::span<const Item> ranking) {
+  score_into(ranking, code_block_, scores_);
+  return {scores_.data(), padded_slots()};
+}
+
+void ClusterTable::score_into(std::span<const Item> ranking, std::span<std::int16_t> codes, std::span<double> out) const {
   const ScoreTable table{.slots = slots_,
                          .stride = stride_,
                          .position = position_.data(),
@@ -198,8 +203,7 @@ std::span<double> ClusterTable::score(std::span<const Item> ranking) {
   const ScoreKind kind = method_ == Method::beta_gibbs    ? ScoreKind::beta
                          : method_ == Method::slice_gibbs ? ScoreKind::slice
                                                           : ScoreKind::exact;
-  score_slots(kind, table, ranking.data(), ranking.size(), code_block_.data(), scores_.data());
-  return {scores_.data(), (slots_ + slot_block - 1) / slot_block * slot_block};
+  score_slots(kind, table, ranking.data(), ranking.size(), codes.data(), out.data());
 }
 
 }  // namespace caucus::dp_mallows

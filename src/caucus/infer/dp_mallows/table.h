@@ -74,6 +74,9 @@ class ClusterTable {
 
   // Scores of all slots: log size + log P(ranking | cluster). The span is padded to a multiple of slot_block.
   std::span<double> score(std::span<const Item> ranking);
+  // The same into memory of the caller: thread-safe. `codes` holds slot_block numbers per item, `out` padded_slots().
+  void score_into(std::span<const Item> ranking, std::span<std::int16_t> codes, std::span<double> out) const;
+  std::size_t padded_slots() const { return (slots_ + slot_block - 1) / slot_block * slot_block; }
 
  private:
   void grow(std::size_t slots);

@@ -1,0 +1,50 @@
+// A fitted Dirichlet process mixture: the point estimate as a mixture, and draws for the posterior predictive.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "caucus/infer/dp_mallows/fit.h"
+#include "caucus/result/fitted_model.h"
+
+namespace caucus::dp_mallows {
+
+// log_joint (assign): the point estimate's clusters, weight size / N, theta at its posterior mean.
+// log_prob (score): the mean over the kept draws of the predictive of the next ballot, a new cluster included, with theta
+// integrated out; without draws, the mixture of the point estimate.
+class FittedDpm : public FittedModel {
+ public:
+  FittedDpm(std::vector<std::string> items, Unranked unranked, PriorParameters prior, std::vector<Component> components,
+            std::vector<PredictiveDraw> draws);
+
+  std::string_view family() const override { return "dpm"; }
+  std::size_t num_components() const override { return components_.size(); }
+  void check(const Dataset& data) const override;
+  void log_joint(const Dataset& data, std::size_t first, std::size_t count, std::span<double> joint) const override;
+  void log_prob(const Dataset& data, std::size_t first, std::size_t count, std::span<double> out) const override;
+  Sample sample(const SampleRequest& request) const override;
+  nlohmann::json to_json() const override;
+
+  nlohmann::json posterior;  // what else the file says of the posterior
+
+ private:
+  struct Prepared;
+  // Tables for rankings of up to `stages` stages; made on first use and when longer rankings come.
+  std::shared_ptr<const Prepared> prepare(std::size_t stages) const;
+
+  PriorParameters prior_;
+  std::vector<Component> components_;
+  std::vector<std::vector<std::int16_t>> positions_;  // of the components' centers
+  std::vector<double> log_weight_;
+  std::vector<PredictiveDraw> draws_;
+  mutable std::mutex mutex_;
+  mutable std::shared_ptr<const Prepared> prepared_;
+};
+
+std::unique_ptr<FittedModel> load_fitted(const nlohmann::json& model);
+
+}  // namespace caucus::dp_mallows

@@ -1,0 +1,133 @@
+#include "caucus/infer/dp_mallows/output.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "caucus/base/error.h"
+#include "caucus/base/mcmc_diagnostics.h"
+#include "caucus/io/file_writer.h"
+
+namespace caucus::dp_mallows {
+
+namespace {
+
+constexpr std::size_t co_clustering_limit = 5000;
+
+void write_draws(const Result& result, const std::string& path) {
+  FileWriter file(path);
+  file.buffer() += "chain,iteration,num_clusters,log_joint,alpha,largest_share\n";
+  for (const Draw& draw : result.draws) {
+    fmt::format_to(std::back_inserter(file.buffer()), "{},{},{},{},{},{}\n", draw.chain, draw.iteration, draw.num_clusters, draw.log_joint, draw.alpha,
+                   draw.largest_share);
+    file.checkpoint();
+  }
+  file.commit();
+}
+
+// One file per chain as CmdStan writes it: lp__ first, comments with #.
+void write_cmdstan(const Result& result, const Options& options) {
+  for (int chain = 1; chain <= options.chains; ++chain) {
+    FileWriter file(fmt::format("{}-{}.csv", options.draws_cmdstan, chain));
+    const int kept = static_cast<int>(std::count_if(result.draws.begin(), result.draws.end(), [&](const Draw& draw) { return draw.chain == chain; }));
+    file.buffer() += fmt::format(
+        "# model = dpm_model\n# method = sample (Default)\n#   sample\n#     num_samples = {}\n#     num_warmup = {}\n#     save_warmup = 0\n"
+        "#     thin = {}\n# id = {}\nlp__,num_clusters,alpha,largest_share\n",
+        kept, options.burnin, options.thin, chain);
+    for (const Draw& draw : result.draws)
+      if (draw.chain == chain)
+        fmt::format_to(std::back_inserter(file.buffer()), "{},{},{},{}\n", draw.log_joint, draw.num_clusters, draw.alpha, draw.largest_share);
+    file.commit();
+  }
+}
+
+void write_assignments(const Result& result, const std::string& path) {
+  FileWriter file(path);
+  file.buffer() += "chain,iteration";
+  for (std::size_t i = 0; i < result.labels.size(); ++i) fmt::format_to(std::back_inserter(file.buffer()), ",{}", i + 1);
+  file.buffer() += '\n';
+  for (std::size_t d = 0; d < result.draws.size(); ++d) {
+    fmt::format_to(std::back_inserter(file.buffer()), "{},{}", result.draws[d].chain, result.draws[d].iteration);
+    for (std::uint32_t label : result.assignments[d]) fmt::format_to(std::back_inserter(file.buffer()), ",{}", label + 1);
+    file.buffer() += '\n';
+    file.checkpoint();
+  }
+  file.commit();
+}
+
+void write_co_clustering(const Result& result, const std::string& path) {
+  const std::size_t size = result.labels.size();
+  const std::vector<float> matrix = co_clustering(result.assignments);
+  FileWriter file(path);
+  for (std::size_t i = 0; i < size; ++i) {
+    for (std::size_t j = 0; j < size; ++j) fmt::format_to(std::back_inserter(file.buffer()), "{}{:.6g}", j > 0 ? "," : "", matrix[i * size + j]);
+    file.buffer() += '\n';
+    file.checkpoint();
+  }
+  file.commit();
+}
+
+std::vector<double> thinned(const std::vector<double>& values) {
+  constexpr std::size_t limit = 2000;
+  if (values.size() <= limit) return values;
+  std::vector<double> result;
+  for (std::size_t k = 0; k < limit; ++k) result.push_back(values[values.size() * k / limit]);
+  return result;
+}
+
+nlohmann::json diagnostics(const std::vector<std::vector<double>>& chains) {
+  nlohmann::json json = nlohmann::json::object();
+  std::size_t shortest = chains.empty() ? 0 : chains[0].size();
+  double mean = 0.0, count = 0.0;
+  for (const auto& chain : chains) {
+    shortest = std::min(shortest, chain.size());
+    for (double value : chain) mean += value, count += 1.0;
+  }
+  json["mean"] = mean / count;
+  if (shortest < 4) return json;
+  json["effective_sample_size"] = effective_sample_size(chains);
+  const double rhat = split_rhat(chains);
+  json["rhat"] = std::isfinite(rhat) ? nlohmann::json(rhat) : nlohmann::json(nullptr);
+  return json;
+}
+
+}  // namespace
+
+void write_outputs(const Result& result, const Options& options) {
+  if (!options.draws.empty()) write_draws(result, options.draws);
+  if (!options.draw_assignments.empty()) write_assignments(result, options.draw_assignments);
+  if (!options.draws_cmdstan.empty()) write_cmdstan(result, options);
+  if (!options.co_clustering.empty()) write_co_clustering(result, options.co_clustering);
+}
+
+nlohmann::json posterior_json(const Result& result, bool alpha_sampled) {
+  nlohmann::json json;
+  std::map<std::uint32_t, int> counts;
+  std::map<int, std::size_t> place;
+  std::vector<std::vector<double>> clusters, joint, alpha;
+  for (const Draw& draw : result.draws) {
+    ++counts[draw.num_clusters];
+    const auto [found, fresh] = place.emplace(draw.chain, clusters.size());
+    if (fresh) clusters.emplace_back(), joint.emplace_back(), alpha.emplace_back();
+    clusters[found->second].push_back(draw.num_clusters);
+    joint[found->second].push_back(draw.log_joint);
+    alpha[found->second].push_back(draw.alpha);
+  }
+  json["num_clusters"] = nlohmann::json::object();
+  for (const auto& [number, count] : counts) json["num_clusters"][std::to_string(number)] = count;
+  json["num_draws"] = result.draws.size();
+  json["point_estimate"] = {{"criterion", "minimum expected variation of information over the draws"}, {"expected_vi", result.expected_vi}};
+  json["diagnostics"] = {{"num_clusters", diagnostics(clusters)}, {"log_joint", diagnostics(joint)}};
+  if (alpha_sampled) json["diagnostics"]["alpha"] = diagnostics(alpha);
+  json["traces"] = nlohmann::json::array();
+  for (const Trace& trace : result.traces) {
+    nlohmann::json one{{"num_clusters", thinned(trace.num_clusters)}, {"log_joint", thinned(trace.log_joint)}};
+    if (alpha_sampled) one["alpha"] = thinned(trace.alpha);
+    json["traces"].push_back(std::move(one));
+  }
+  return json;
+}
+
+}  // namespace caucus::dp_mallows
