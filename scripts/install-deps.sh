@@ -5,7 +5,8 @@ set -euo pipefail
 
 build=(g++ cmake ninja-build ccache
        libeigen3-dev libspectra-dev libboost-dev libtbb-dev libhwy-dev libcli11-dev libfmt-dev
-       nlohmann-json3-dev libfast-float-dev libxxhash-dev libzstd-dev zlib1g-dev)
+       nlohmann-json3-dev libfast-float-dev libxxhash-dev libzstd-dev zlib1g-dev
+       nodejs npm)
 test=(libgtest-dev libbenchmark-dev librapidcheck-dev python3 python3-jsonschema clang-16 libclang-rt-16-dev)
 
 packages=("${build[@]}")
@@ -13,6 +14,8 @@ packages=("${build[@]}")
 
 missing=()
 for package in "${packages[@]}"; do
+  # Any node from 18 on will do, wherever it comes from.
+  if [[ $package == nodejs || $package == npm ]] && command -v npm >/dev/null && node -e 'process.exit(parseInt(process.versions.node) < 18)' 2>/dev/null; then continue; fi
   dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'install ok installed' || missing+=("$package")
 done
 [ ${#missing[@]} -eq 0 ] && exit 0

@@ -20,6 +20,9 @@ void add_convert(CLI::App& app, Context& context);
 void add_select(CLI::App& app, Context& context);
 void add_compare(CLI::App& app, Context& context);
 void add_check(CLI::App& app, Context& context);
+#ifdef CAUCUS_REPORT
+void add_report(CLI::App& app, Context& context);
+#endif
 void add_families(CLI::App& app, Context& context);
 void add_regress(CLI::App& app, Context& context);
 void add_predict(CLI::App& app, Context& context);

@@ -6,6 +6,7 @@
 #include "caucus/base/parallel.h"
 #include "caucus/service/families.h"
 #include "commands.h"
+#include "report.h"
 
 namespace caucus::cli {
 
@@ -16,7 +17,7 @@ struct FitFlags {
   std::string family = "pl";
   std::uint64_t seed = 1;
   double time_limit = 0.0;
-  std::string out;
+  std::string out, report;
   // Values of the families' own options, by name; only those given on the command line are passed on.
   std::map<std::string, std::string> values;
 };
@@ -78,6 +79,14 @@ void run_fit(const FitFlags& flags, const CLI::App& command, Context& context) {
   nlohmann::ordered_json model = model_to_json(outcome, data, {CAUCUS_VERSION, context.command_line});
   if (!flags.out.empty()) write_file(flags.out, model.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
   for (const std::string& text : outcome.summary.warnings) warning(context, text);
+  const auto write = [&] {
+    ReportRequest request;
+    request.models.push_back({flags.out.empty() ? flags.family : flags.out, nlohmann::json(model), std::move(outcome.model)});
+    request.data = &data;
+    write_report(context, std::move(request), flags.report);
+    note(context, fmt::format("Report written to {}", flags.report));
+  };
+  if (!flags.report.empty()) write();
   if (context.json) {
     model.erase("components");
     if (!flags.out.empty()) model["model"] = flags.out;
@@ -109,6 +118,7 @@ void add_fit(CLI::App& app, Context& context) {
   command->add_option("--time-limit", flags->time_limit, "stop after this many seconds with the best result so far")
       ->check(CLI::NonNegativeNumber);
   command->add_option("-o,--out", flags->out, "write the model to this file")->type_name("FILE");
+  add_report_flag(*command, flags->report);
   command->add_flag("--json", context.json, "print the result as one JSON object");
   for (const SharedOption& option : collect_options()) {
     const bool everywhere = option.families.size() == families().size();

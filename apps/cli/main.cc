@@ -30,6 +30,9 @@ int run(int argc, char** argv, Context& context) {
   add_select(app, context);
   add_compare(app, context);
   add_check(app, context);
+#ifdef CAUCUS_REPORT
+  add_report(app, context);
+#endif
   add_families(app, context);
   add_regress(app, context);
   add_predict(app, context);

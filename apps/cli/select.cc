@@ -9,6 +9,7 @@
 #include "caucus/service/families.h"
 #include "caucus/service/select.h"
 #include "commands.h"
+#include "report.h"
 
 namespace caucus::cli {
 
@@ -63,7 +64,7 @@ std::string show_selection(const Selection& selection, const Context& context) {
 struct SelectFlags {
   DataFlags data;
   SelectRequest request;
-  std::string candidates = "1..6", criterion = "bic", out;
+  std::string candidates = "1..6", criterion = "bic", out, report;
   std::vector<std::string> settings;
   std::uint64_t seed = 1;
   double time_limit = 0.0;
@@ -103,6 +104,13 @@ void run_select(SelectFlags& flags, Context& context) {
   model["selection"] = selected;
   if (!flags.out.empty()) write_file(flags.out, model.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
   for (const std::string& text : selection.chosen.summary.warnings) warning(context, text);
+  if (!flags.report.empty()) {
+    ReportRequest request;
+    request.models.push_back({flags.out.empty() ? flags.request.family : flags.out, nlohmann::json(model), std::move(selection.chosen.model)});
+    request.data = &data;
+    write_report(context, std::move(request), flags.report);
+    note(context, fmt::format("Report written to {}", flags.report));
+  }
   if (context.json) {
     selected["model"] = flags.out.empty() ? Json(nullptr) : Json(flags.out);
     print_json(selected);
@@ -119,7 +127,7 @@ void run_select(SelectFlags& flags, Context& context) {
 struct CompareFlags {
   DataFlags data;
   std::vector<std::string> contenders{"pl", "mallows", "gmallows"};
-  std::string candidates = "1..4", out;
+  std::string candidates = "1..4", out, report;
   CompareRequest request;
   std::uint64_t seed = 1;
   double time_limit = 0.0;
@@ -169,6 +177,13 @@ void run_compare(CompareFlags& flags, Context& context) {
   Json json = {{"schema", "caucus.compare/1"}, {"folds", flags.request.folds}, {"seed", flags.seed}, {"num_rankings", json_count(data.rankings.total_weight())},
                {"table", table}, {"note", comparison.note}, {"data", {{"digest", digest(data)}, {"source", data.source}}}};
   if (!flags.out.empty()) write_file(flags.out, json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
+  if (!flags.report.empty()) {
+    ReportRequest request;
+    request.comparison = nlohmann::json(json);
+    request.data = &data;
+    write_report(context, std::move(request), flags.report);
+    note(context, fmt::format("Report written to {}", flags.report));
+  }
   if (context.json)
     print_json(json);
   else
@@ -196,6 +211,7 @@ void add_select(CLI::App& app, Context& context) {
   command->add_option("--threads", context.threads, "number of threads, 0 for all cores")->check(CLI::Range(0, 4096))->capture_default_str();
   command->add_option("--time-limit", flags->time_limit, "stop after this many seconds with what is done")->check(CLI::NonNegativeNumber);
   command->add_option("-o,--out", flags->out, "write the chosen model to this file")->type_name("FILE");
+  add_report_flag(*command, flags->report);
   command->add_flag("--json", context.json, "print the result as one JSON object");
   command->footer(examples({"caucus select votes.soi -k 1..6 --out model.json", "caucus select votes.soi --criterion cv --one-se"}));
   command->callback([flags, &context] { run_select(*flags, context); });
@@ -215,6 +231,7 @@ void add_compare(CLI::App& app, Context& context) {
   command->add_option("--threads", context.threads, "number of threads, 0 for all cores")->check(CLI::Range(0, 4096))->capture_default_str();
   command->add_option("--time-limit", flags->time_limit, "stop after this many seconds with what is done")->check(CLI::NonNegativeNumber);
   command->add_option("-o,--out", flags->out, "write the table as JSON to this file")->type_name("FILE");
+  add_report_flag(*command, flags->report);
   command->add_flag("--json", context.json, "print the result as one JSON object");
   command->footer(examples({"caucus compare votes.soi", "caucus compare votes.soi --families pl:2,pl:3,mallows:3 --folds 10"}));
   command->callback([flags, &context] { run_compare(*flags, context); });

@@ -38,13 +38,13 @@ export function startApp(root: HTMLElement, report: ReportData): void {
   const stem = report.title.normalize("NFKD").replace(/[^A-Za-z0-9]+/g, "-").replace(/^-|-$/g, "").slice(0, 40).toLowerCase() || "caucus";
   let mounted: Mounted[] = [];
   const header = h("header", { class: "page-head" });
-  const bar = h("div", { class: "toolbar" });
+  const bar = h("div", { class: "toolbar", role: "region", "aria-label": "Sections and filters" });
   const words = h("section", { id: "words", class: "words", "aria-labelledby": "words-title" });
   const body = h("div", {});
   let showAllCards = false;
 
   const drawHeader = () => {
-    const model = state.current as ReportData["models"][number] | undefined;
+    const model = report.models.length ? state.current : undefined;
     const facts: string[] = [];
     if (report.data) facts.push(`${count(report.data.num_rankings)} rankings`, `${count(report.data.num_items)} items`);
     else if (model?.scores.num_rankings) facts.push(`${count(model.scores.num_rankings)} rankings`);
@@ -56,7 +56,7 @@ export function startApp(root: HTMLElement, report: ReportData): void {
   };
 
   const drawWords = () => {
-    const model = state.current as ReportData["models"][number] | undefined;
+    const model = report.models.length ? state.current : undefined;
     words.replaceChildren(h("h2", { id: "words-title" }, "In plain words"));
     const sentences = [...report.sentences, ...(model?.sentences ?? [])];
     for (const sentence of sentences) words.append(h("p", { class: "say" }, sentence));
@@ -89,7 +89,7 @@ export function startApp(root: HTMLElement, report: ReportData): void {
   const nameTheme = () => (theme.textContent = isDark() ? "Light" : "Dark");
 
   const drawBar = (sections: [string, string][]) => {
-    const model = state.current as ReportData["models"][number] | undefined;
+    const model = report.models.length ? state.current : undefined;
     const focused = document.activeElement instanceof HTMLElement && bar.contains(document.activeElement) ? document.activeElement.getAttribute("data-key") : null;
     const nav = h("nav", { "aria-label": "Sections" }, ...sections.map(([id, title]) => h("a", { href: `#${id}` }, title)));
     const controls = h("div", { class: "toolbar-controls" });
@@ -146,7 +146,7 @@ export function startApp(root: HTMLElement, report: ReportData): void {
       body.append(h("section", { id: section.id, class: "section", "aria-labelledby": `${section.id}-title` }, h("h2", { id: `${section.id}-title` }, section.title), intro ? h("p", { class: "say" }, intro) : null, grid));
       sections.push([section.id, section.title]);
     }
-    const model = state.current as ReportData["models"][number] | undefined;
+    const model = report.models.length ? state.current : undefined;
     body.append(h("section", { id: "provenance", class: "section", "aria-labelledby": "provenance-title" }, h("h2", { id: "provenance-title" }, "Where this comes from"),
       model ? h("p", { class: "say" }, model.family_words) : null,
       report.provenance.command ? h("pre", { class: "command", tabindex: 0 }, report.provenance.command) : null,

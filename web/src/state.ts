@@ -5,6 +5,8 @@ export const PALETTE_SIZE = 8;
 
 export type SortKey = "overall" | "name" | "spread" | "file" | `group:${number}`;
 
+const NO_MODEL: ModelReport = { name: "", family: "", family_title: "", family_words: "", method: "", sentences: [], items: [], order: [], groups: [], traces: [], diagnostics: [], scores: {} };
+
 export class State {
   model = 0;
   selected = new Set<number>(); // groups; empty: all
@@ -15,7 +17,7 @@ export class State {
   constructor(readonly report: ReportData) {}
 
   get current(): ModelReport {
-    return this.report.models[this.model];
+    return this.report.models[this.model] ?? NO_MODEL;
   }
   listen(listener: () => void): void {
     this.listeners.push(listener);

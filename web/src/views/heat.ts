@@ -67,14 +67,14 @@ export const headToHead: ViewMaker = (state) => {
       const across = state.query ? pairs.items.slice(0, 15) : shown;
       const left = widestLabel(shown.map((i) => model.items[i]), Math.min(200, width * 0.38)) + 10;
       const wide = Math.min(64, (width - left) / Math.max(across.length, 1)), high = Math.max(20, Math.min(30, wide));
-      const nameLength = widestLabel(across.map((i) => model.items[i]), 110, 11);
-      const level = wide > nameLength + 8, head = level ? 24 : nameLength * 0.72 + 20;
+      const nameLength = widestLabel(across.map((i) => model.items[i]), 110, 12.5);
+      const level = wide > nameLength + 8, head = level ? 24 : nameLength * 0.72 + 24;
       const turnedRoom = level ? 0 : Math.max(0, left + across.length * wide + nameLength * 0.72 - width);
       const step = (left + across.length * wide + turnedRoom > width) ? wide - turnedRoom / Math.max(1, across.length) : wide;
       const drawing = svgRoot(width, head + shown.length * high + 2, `Head-to-head probabilities, ${who()}`);
       across.forEach((item, c) => {
         const x = left + (c + 0.5) * step;
-        const name = fitText(model.items[item], level ? step - 4 : 110, 11);
+        const name = fitText(model.items[item], level ? step - 4 : 110, 12.5);
         drawing.append(level ? s("text", { class: "column-head", x, y: 15, "text-anchor": "middle" }, name)
           : s("text", { class: "column-head", "text-anchor": "start", transform: `translate(${x + 2},${head - 8}) rotate(-45)` }, name));
       });

@@ -92,7 +92,7 @@ export const roc: ViewMaker = (state) => {
     title: "How well the outcomes are told apart",
     lead: "The closer a curve comes to the upper left corner, the better. The diagonal is guessing. AUC is the chance that a case with the outcome gets a higher score than one without.",
     draw(width) {
-      const side = Math.min(width - 60, 400), left = 52, top = 26, bottom = top + side;
+      const side = Math.min(width - 76, 400), left = 52, top = 26, bottom = top + side;
       const x = scaleLinear([0, 1], [left, left + side]), y = scaleLinear([0, 1], [bottom, top]);
       const drawing = svgRoot(width, bottom + 46, "ROC curves");
       drawing.append(axisLeft(y, left, left + side, { format: percent, label: "found (true positives)" }), axisBottom(x, top, bottom, { count: 5, format: percent, label: "false alarms" }),
@@ -112,7 +112,7 @@ export const calibration: ViewMaker = (state) => {
     title: "Do the probabilities hold",
     lead: "Where the model says 70%, it should be right in 70% of the cases: points on the diagonal.",
     draw(width) {
-      const side = Math.min(width - 60, 400), left = 52, top = 26, bottom = top + side, most = Math.max(...points.map((p) => p.count));
+      const side = Math.min(width - 76, 400), left = 52, top = 26, bottom = top + side, most = Math.max(...points.map((p) => p.count));
       const x = scaleLinear([0, 1], [left, left + side]), y = scaleLinear([0, 1], [bottom, top]);
       const drawing = svgRoot(width, bottom + 46, "Calibration curve");
       drawing.append(axisLeft(y, left, left + side, { format: percent, label: "what happened" }), axisBottom(x, top, bottom, { count: 5, format: percent, label: "what the model said" }),

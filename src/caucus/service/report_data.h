@@ -1,0 +1,52 @@
+// The report's data: one JSON object, schema caucus.report/1 (docs/report-data.md), from fitted models and, where given, the
+// rankings. The views read this object and nothing else.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "caucus/data/dataset.h"
+#include "caucus/result/fitted_model.h"
+
+namespace caucus {
+
+inline constexpr const char* report_schema = "caucus.report/1";
+
+struct ReportModel {
+  std::string name;                          // how the report calls it
+  nlohmann::json json;                       // the model file
+  std::shared_ptr<const FittedModel> model;  // nullptr: a family that gives no probabilities of rankings (regression)
+};
+
+// Predicted probabilities, num_classes per row, and the true classes.
+struct ClassScores {
+  std::vector<double> probabilities;
+  std::vector<std::uint32_t> labels;
+};
+
+struct ReportRequest {
+  std::vector<ReportModel> models;
+  const Dataset* data = nullptr;             // rankings the models are of; items are matched by name
+  nlohmann::json comparison;                 // what `compare --out` writes, or null
+  std::optional<ClassScores> class_scores;   // predictions of the first model, a regression, for data whose classes are known
+  std::string title;                         // empty: the data's name, else the first model's
+  std::string version;
+  std::string command;
+  int threads = 0;
+  std::uint64_t seed = 1;                    // of the sample of ballots and of simulated probabilities
+  std::size_t max_points = 20000;            // ballots on the map, all models together
+};
+
+// Throws DataError where a model and the data do not go together. Same request, same bytes.
+nlohmann::json report_data(const ReportRequest& request);
+
+// Reads a model file for a report: as load_model(), but a family without rankings' probabilities is read as JSON alone.
+ReportModel read_report_model(std::string_view text, const std::string& name);
+
+}  // namespace caucus

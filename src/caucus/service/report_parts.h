@@ -1,0 +1,102 @@
+// The parts of a report's data, one function each; report_data.cc puts them together.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "caucus/data/dataset.h"
+#include "caucus/result/fitted_model.h"
+#include "caucus/service/report_data.h"
+
+namespace caucus::report {
+
+using Json = nlohmann::json;
+
+// Reading model files that may lack anything but the groups.
+const Json* find(const Json& object, std::initializer_list<const char*> path);
+std::optional<double> number_at(const Json& object, std::initializer_list<const char*> path);
+// Numbers of a list, NaN where it has none; empty where there is no list of this size (0: any size).
+std::vector<double> numbers_at(const Json& object, std::initializer_list<const char*> path, std::size_t size = 0);
+
+// About `digits` significant digits: the file stays small and the views lose nothing. What is not a number becomes null.
+Json rounded(double value, int digits = 6);
+Json rounded(std::span<const double> values, int digits = 6);
+std::string percent(double share);
+std::string whole(double value);  // 12,345
+std::string list_words(const std::vector<std::string>& words);
+
+// What a group thinks of every item.
+struct GroupView {
+  double weight = 1.0;
+  std::vector<ItemId> order;                // best first
+  std::vector<double> utilities;            // empty: the family has none
+  std::vector<double> first;                // probability of the first place, by item
+  std::vector<double> mean_place;           // from 1
+  std::vector<double> pairs;                // of the chosen items, row above column, row-major
+};
+
+struct ModelView {
+  std::vector<std::string> items;
+  std::vector<GroupView> groups;
+  GroupView everyone;
+  std::vector<ItemId> pair_items;
+  bool simulated = false;    // some probabilities are by simulation
+  std::size_t num_draws = 0;
+};
+
+// Probabilities of every group and of all voters together. Pairs are kept for the best-placed items as far as `pair_budget` numbers
+// go. O(K n^2) in closed form (Plackett-Luce, Mallows), by simulation else.
+ModelView view_model(const Json& model, const FittedModel* fitted, std::uint64_t seed, int threads, std::size_t pair_budget = 60000);
+
+// Memberships of the rankings in the data, summed up.
+struct VoterView {
+  std::vector<double> probabilities;  // K per distinct ranking
+  std::vector<std::uint32_t> label;   // of each distinct ranking
+  std::vector<double> certainty;      // the label's probability
+};
+VoterView view_voters(const FittedModel& model, const Dataset& data, int threads);
+Json memberships_json(const VoterView& voters, const Dataset& data, std::size_t num_groups);
+
+// A map of the ballots: the two directions in which signs of item pairs vary most.
+struct BallotMap {
+  std::vector<std::size_t> rankings;  // the distinct rankings on the map
+  std::vector<double> x, y;
+  double explained = 0.0;             // share of the variation that the two directions hold
+  std::size_t num_items = 0;          // whose pairs were looked at
+};
+BallotMap map_ballots(const Dataset& data, std::size_t max_points, std::uint64_t seed);
+Json map_json(const BallotMap& map, const VoterView& voters, const Dataset& data);
+
+Json data_json(const Dataset& data);
+// Parametric bootstrap (evaluate/goodness.h) on at most 5000 ballots. Null where the data cannot be checked, with the reason in `why_not`.
+Json goodness_json(const FittedModel& model, const Dataset& data, std::uint64_t seed, int threads, std::string& why_not);
+Json traces_json(const Json& model);
+Json diagnostics_json(const Json& model, const VoterView* voters, const Dataset* data);
+Json clusters_json(const Json& model);
+Json regression_json(const Json& model, const ClassScores* scores);
+std::vector<std::string> regression_sentences(const Json& regression);
+
+// The family in words: title and one sentence.
+struct FamilyWords {
+  std::string title;
+  std::string words;
+};
+FamilyWords family_words(const std::string& family);
+// What stands out in group k: positions of liked and rejected items.
+struct Taste {
+  std::vector<ItemId> likes, rejects;
+  bool clear = true;  // false: no item is clearly preferred
+};
+Taste taste(const ModelView& view, std::size_t group);
+std::string group_words(const ModelView& view, std::size_t group, std::optional<double> sure);
+std::vector<std::string> model_sentences(const ModelView& view, double num_rankings);
+std::vector<std::string> selection_sentences(const Json& selection);
+std::vector<std::string> comparison_sentences(const Json& comparison);
+
+}  // namespace caucus::report
