@@ -40,6 +40,8 @@ struct Case {
   OptionMap options;
 };
 
+void PrintTo(const Case& one, std::ostream* out) { *out << one.name << " by " << one.method; }
+
 // Every method of every family, with options that keep samplers short.
 std::vector<Case> cases() {
   std::vector<Case> all;
@@ -52,8 +54,8 @@ std::vector<Case> cases() {
       Case one{family.get(), info.name, method.name, method.accepts, {}};
       if (has("method")) one.options["method"] = method.name;
       if (has("components")) one.options["components"] = "2";
-      if (has("iterations")) one.options["iterations"] = "60";
-      if (has("burnin")) one.options["burnin"] = "20";
+      if (has("iterations")) one.options["iterations"] = "24";
+      if (has("burnin")) one.options["burnin"] = "8";
       if (has("chains")) one.options["chains"] = "2";
       all.push_back(std::move(one));
     }
@@ -70,7 +72,7 @@ class FamilyContract : public ::testing::TestWithParam<Case> {
     return GetParam().family->fit(data, GetParam().options, run);
   }
   // Small enough for slow rivals, with more than one block of distinct rankings.
-  static Dataset complete() { return two_groups(8, 2600, 8, 1); }
+  static Dataset complete() { return two_groups(9, 3000, 9, 1); }
   static Dataset tiny() { return two_groups(5, 60, 5, 2); }
 };
 
