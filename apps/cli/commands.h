@@ -35,7 +35,7 @@ struct DataFlags {
   std::string unranked;
   ReadOptions options;
 };
-void add_data_flags(CLI::App& command, DataFlags& flags, const char* format_flag = "--format");
+void add_data_flags(CLI::App& command, DataFlags& flags, const char* format_flag = "--format,--from");
 // Reads the file and prints its warnings. `fallback` is used where --unranked is not given.
 Dataset read_data(const Context& context, const DataFlags& flags, std::optional<Unranked> fallback = std::nullopt);
 // Reads a data file for a model: unlisted items as the model says, items matched by name, kind checked.

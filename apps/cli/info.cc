@@ -119,7 +119,7 @@ void add_convert(CLI::App& app, Context& context) {
   CLI::App* command = app.add_subcommand("convert", "Write a ranking file in another format, and say what was lost");
   command->add_option("in", flags->data.path, "file to read, or - for standard input")->required()->type_name("IN");
   command->add_option("out", flags->out, "file to write, or - for standard output")->required()->type_name("OUT");
-  add_data_flags(*command, flags->data, "--from");
+  add_data_flags(*command, flags->data);
   command->add_option("--to", flags->to, "format to write; auto: by the extension")
       ->check(CLI::IsMember(std::vector<std::string>(enum_names<Format>.begin(), enum_names<Format>.end())))
       ->group("Data");
