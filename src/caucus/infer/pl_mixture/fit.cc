@@ -7,6 +7,9 @@
 #include <fmt/ranges.h>
 
 #include "caucus/base/parallel.h"
+#include "caucus/infer/pl_mixture/bootstrap.h"
+#include "caucus/infer/pl_mixture/gibbs.h"
+#include "caucus/infer/pl_mixture/search.h"
 #include "caucus/infer/pl_mixture/start.h"
 
 namespace caucus::pl_mixture {
@@ -71,68 +74,59 @@ std::string list_items(const Dataset& data, const std::vector<std::size_t>& item
   return text;
 }
 
-// Runs the chosen method from one start.
-Solution solve_from(const Objective& objective, const Options& options, Parameters start, int max_iterations, std::string_view phase, const Run& run) {
-  const SolveOptions solve{max_iterations, options.tolerance, !options.estimate_weights, phase};
-  return maximise(objective, std::move(start), solve, run);
+// Summaries of aligned draws.
+PosteriorResult summarise(const std::vector<Parameters>& draws, std::vector<double> loglik) {
+  PosteriorResult result;
+  result.draws = static_cast<int>(draws.size());
+  result.loglik = std::move(loglik);
+  const auto add = [&](auto&& value, std::size_t size, std::vector<double>& mean, std::vector<double>& deviation, std::vector<double>& low,
+                       std::vector<double>& high) {
+    for (std::size_t j = 0; j < size; ++j) {
+      std::vector<double> values;
+      for (const Parameters& draw : draws) values.push_back(value(draw, j));
+      std::ranges::sort(values);
+      const double centre_of = sum(values) / static_cast<double>(values.size());
+      double squares = 0.0;
+      for (double v : values) squares += (v - centre_of) * (v - centre_of);
+      mean.push_back(centre_of);
+      deviation.push_back(values.size() > 1 ? std::sqrt(squares / static_cast<double>(values.size() - 1)) : 0.0);
+      const auto at = [&](double p) { return values[static_cast<std::size_t>(std::lround(p * static_cast<double>(values.size() - 1)))]; };
+      low.push_back(at(0.025));
+      high.push_back(at(0.975));
+    }
+  };
+  const Parameters& first = draws.front();
+  add([](const Parameters& p, std::size_t j) { return p.utilities[j]; }, first.utilities.size(), result.mean, result.deviation, result.low, result.high);
+  add([](const Parameters& p, std::size_t k) { return p.weights[k]; }, first.num_components(), result.weight_mean, result.weight_deviation,
+      result.weight_low, result.weight_high);
+  return result;
 }
 
-// The best of several starts. Short runs sort them; the better half goes on, and so on until the last few are run to the end.
-Solution search(const Objective& objective, const Options& options, const Run& run, const std::optional<Parameters>& init, Result& result) {
-  const int num = options.components;
-  if (init) return solve_from(objective, options, *init, options.max_iterations, name_of(options.method), run);
-  const int automatic = num == 1 ? 1 : std::min(4 + 2 * num, 30);
-  const int restarts = num == 1 ? 1 : options.restarts.value_or(automatic);
-  Starts starts(objective, options, run.seed);
-  if ((options.init == Init::spectral || options.init == Init::kmeans) && num > 1 && !starts.can_embed())
-    throw UsageError(fmt::format("init = {} does not take rankings with ties; choose init = random", name_of(options.init)));
-  if (options.init == Init::moments && num > 1 && (objective.has_ties() || objective.data().unranked == Unranked::absent))
-    throw UsageError("init = moments takes complete rankings and ballots that stop early; choose init = spectral or random");
-
-  if (restarts == 1)
-    return solve_from(objective, options, starts.make(options.init, 0), options.max_iterations, name_of(options.method), run);
-
-  std::vector<Solution> field;
-  int spent = 0;
-  constexpr int first_round = 12;
-  for (int r = 0; r < restarts; ++r) {
-    const std::string phase = fmt::format("start {} of {}", r + 1, restarts);
-    field.push_back(solve_from(objective, options, starts.make(options.init, static_cast<std::uint64_t>(r)), first_round, phase, run));
-    spent += field.back().iterations;
-    if (field.back().stop_reason == StopReason::interrupted || field.back().stop_reason == StopReason::time_limit) break;
+// Burn-in starts at the maximum-likelihood estimate; the answer is the posterior mean after label switching is undone.
+Solution sample_posterior(const Objective& objective, const Options& options, const Run& run, Solution start, Result& result) {
+  if (options.burnin >= options.sweeps) throw UsageError(fmt::format("burnin = {} leaves none of {} sweeps", options.burnin, options.sweeps));
+  const GibbsOptions gibbs{options.sweeps, options.burnin, options.prior_shape, options.prior_rate, options.prior_weight, !options.estimate_weights};
+  start.parameters.centre_all();
+  GibbsDraws draws = gibbs_chain(objective, gibbs, start.parameters, run);
+  start.trace = draws.loglik;
+  start.iterations = draws.sweeps;
+  start.stop_reason = draws.stop_reason;
+  if (draws.kept.empty()) {
+    start.trace = {start.objective};
+    return start;
   }
-  const auto better = [](const Solution& a, const Solution& b) { return a.objective > b.objective; };
-  const auto stopped = [](const Solution& s) { return s.stop_reason == StopReason::interrupted || s.stop_reason == StopReason::time_limit; };
-  const bool cut_short = stopped(field.back());
-  std::stable_sort(field.begin(), field.end(), better);
-  for (int limit = 2 * first_round; !cut_short && field.size() > 2; limit *= 2) {
-    field.resize(std::max<std::size_t>(2, (field.size() + 1) / 2));
-    for (Solution& solution : field) {
-      if (solution.stop_reason == StopReason::converged) continue;
-      Solution next = solve_from(objective, options, solution.parameters, limit, "em", run);
-      spent += next.iterations;
-      next.trace.insert(next.trace.begin(), solution.trace.begin(), solution.trace.end());
-      solution = std::move(next);
-      if (stopped(solution)) break;
-    }
-    std::stable_sort(field.begin(), field.end(), better);
-    if (std::ranges::any_of(field, stopped)) break;
+  const auto best = static_cast<std::size_t>(std::ranges::max_element(draws.loglik) - draws.loglik.begin());
+  Parameters pivot = draws.kept[best];
+  pivot.sort_by_weight();
+  align_draws(pivot, draws.kept);
+  // Label switching undone towards the best draw, then once more towards the mean.
+  for (int pass = 0; pass < 2; ++pass) {
+    result.posterior = summarise(draws.kept, draws.loglik);
+    start.parameters.utilities = result.posterior->mean;
+    start.parameters.weights = result.posterior->weight_mean;
+    if (pass == 0) align_draws(start.parameters, draws.kept);
   }
-  for (Solution& solution : field) {
-    if (solution.stop_reason != StopReason::iteration_limit) continue;
-    Solution next = solve_from(objective, options, solution.parameters, options.max_iterations, "em", run);
-    spent += next.iterations;
-    next.trace.insert(next.trace.begin(), solution.trace.begin(), solution.trace.end());
-    solution = std::move(next);
-  }
-  std::stable_sort(field.begin(), field.end(), better);
-  result.starts = restarts;
-  result.starts_agreeing = 0;
-  for (const Solution& solution : field)
-    result.starts_agreeing += solution.objective >= field.front().objective - 1e-6 * std::abs(field.front().objective) ? 1 : 0;
-  Solution best = std::move(field.front());
-  best.iterations = spent;
-  return best;
+  return start;
 }
 
 }  // namespace
@@ -163,23 +157,41 @@ Result fit(const Dataset& data, const Options& options, const Run& run, const st
   const Objective objective(data, num, result.strength, threads);
   if (!(objective.total_weight() > 0.0)) warn("no ranking orders two items: all utilities are zero");
 
-  Solution solution = search(objective, options, run, init, result);
+  Solution solution;
+  if (options.method == Method::spectral) {
+    // Algorithm 3 alone.
+    solution.parameters = Starts(objective, options, run.seed).make(num == 1 ? Init::spectral : options.init == Init::kmeans ? Init::kmeans : Init::spectral, 0);
+    solution.objective = objective.evaluate(solution.parameters).objective();
+    solution.trace.push_back(solution.objective);
+    solution.iterations = 1;
+    solution.stop_reason = StopReason::closed_form;
+  } else {
+    Options searched = options;
+    if (options.method == Method::gibbs) searched.method = Method::em;
+    SearchResult found = search(objective, searched, run, init);
+    result.starts = found.starts;
+    result.starts_finished = found.finished;
+    result.starts_agreeing = found.agreeing;
+    solution = std::move(found.best);
+    if (options.method == Method::gibbs && objective.total_weight() > 0.0 && result.stop_reason != StopReason::interrupted)
+      solution = sample_posterior(objective, options, run, std::move(solution), result);
+  }
   result.iterations = solution.iterations;
   result.stop_reason = solution.stop_reason;
   result.trace = std::move(solution.trace);
   Parameters& parameters = solution.parameters;
 
   // Largest group first, utilities centred; a penalty has its own origin, so centring waits for the Newton steps.
-  parameters.sort_by_weight();
+  if (!result.posterior) parameters.sort_by_weight();
   const double rows = static_cast<double>(num * data.num_items());
-  const bool want_errors = options.standard_errors == Toggle::on ||
+  const bool maximum = options.method == Method::em || options.method == Method::em_lsr || options.method == Method::emm;
+  const bool want_errors = maximum && (options.standard_errors == Toggle::on ||
                            (options.standard_errors == Toggle::automatic && rows <= most_information_rows &&
-                            information_cost(objective) <= information_budget);
+                            information_cost(objective) <= information_budget));
   if (want_errors && objective.total_weight() > 0.0 && result.stop_reason == StopReason::converged) {
-    Eigen::MatrixXd information = observed_information(objective, parameters);
-    // The maximum to the last digits while the matrix is at hand.
-    for (int polish = 0; polish < 3 && newton_step(objective, information, parameters, fixed_weights); ++polish)
-      if (polish == 0) information = observed_information(objective, parameters);
+    const Eigen::MatrixXd information = observed_information(objective, parameters);
+    // The maximum to the last digits while the matrix is at hand; it hardly changes on the way.
+    newton_step(objective, information, parameters, fixed_weights);
     Uncertainty errors = uncertainty(objective, parameters, information, fixed_weights);
     if (errors.usable)
       result.errors = std::move(errors);
@@ -208,6 +220,8 @@ Result fit(const Dataset& data, const Options& options, const Run& run, const st
     }
   }
   parameters.centre_all();
+  if (options.bootstrap > 0 && result.stop_reason != StopReason::interrupted && objective.total_weight() > 0.0)
+    result.bootstrap = bootstrap(data, parameters, options, result.strength, run, result.stop_reason);
   result.parameters = std::move(parameters);
   return result;
 }

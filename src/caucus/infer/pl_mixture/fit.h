@@ -38,7 +38,8 @@ struct Result {
   double strength = 0.0;                        // regularization used
   int iterations = 0;
   int starts = 1;
-  int starts_agreeing = 1;                      // ended within 1e-6 (relative) of the best
+  int starts_finished = 1;                      // run to the end
+  int starts_agreeing = 1;                      // of those, ended within 1e-6 (relative) of the best
   StopReason stop_reason = StopReason::converged;
   std::vector<double> trace;
   std::vector<std::vector<std::size_t>> infinite;  // per component: items whose maximum-likelihood utility is not finite

@@ -19,20 +19,19 @@ namespace {
 
 using Eigen::Index;
 
-constexpr std::size_t most_rankings = 20'000;
 constexpr std::size_t most_bytes = std::size_t{48} << 20;
 
 Index index(std::size_t i) { return static_cast<Index>(i); }
 
 // Distinct rankings for the embedding: all, or a random part with inclusion by weight left to the weights.
-std::vector<std::uint32_t> choose_rankings(const Dataset& data, std::uint64_t seed) {
+std::vector<std::uint32_t> choose_rankings(const Dataset& data, std::uint64_t seed, std::size_t most_rankings) {
   std::vector<std::uint32_t> chosen;
   for (std::size_t i = 0; i < data.rankings.size(); ++i)
     if (data.rankings.weight(i) > 0.0 && data.rankings.length(i) > (data.unranked == Unranked::absent ? 1u : 0u))
       chosen.push_back(static_cast<std::uint32_t>(i));
   const std::size_t n = data.num_items();
   const std::size_t bytes = std::max<std::size_t>(n * (n + 7) / 16 * 2, 1);
-  const std::size_t limit = std::clamp<std::size_t>(most_bytes / bytes, 50, most_rankings);
+  const std::size_t limit = std::clamp<std::size_t>(most_bytes / bytes, std::min<std::size_t>(50, most_rankings), most_rankings);
   if (chosen.size() <= limit) return chosen;
   RandomStream random(seed, Purpose::svd, 1);
   for (std::size_t i = 0; i < limit; ++i) std::swap(chosen[i], chosen[i + random.below(chosen.size() - i)]);
@@ -51,7 +50,8 @@ double linked(double share, Link link) {
 
 }  // namespace
 
-Embedding::Embedding(const Dataset& data, std::uint64_t seed, int threads) : Embedding(data, choose_rankings(data, seed), threads) {}
+Embedding::Embedding(const Dataset& data, std::uint64_t seed, int threads, std::size_t most_rankings)
+    : Embedding(data, choose_rankings(data, seed, most_rankings), threads) {}
 
 Embedding::Embedding(const Dataset& data, std::vector<std::uint32_t> chosen, int threads)
     : data_(&data), threads_(threads), bits_(data, chosen, threads) {

@@ -20,7 +20,7 @@ struct SpectralOptions {
 // The embedding of a data set, of a random part of it where it is large (starts do not need more), with weights.
 class Embedding {
  public:
-  Embedding(const Dataset& data, std::uint64_t seed, int threads);
+  Embedding(const Dataset& data, std::uint64_t seed, int threads, std::size_t most_rankings = 20'000);
 
   const PairBits& bits() const { return bits_; }
   const std::vector<double>& weights() const { return weights_; }

@@ -44,13 +44,16 @@ Starts::~Starts() = default;
 bool Starts::can_embed() const { return !objective_.has_ties() && objective_.num_items() > 1 && objective_.batch().count > 0; }
 
 const Embedding& Starts::embedding() {
-  if (!embedding_) embedding_ = std::make_unique<Embedding>(objective_.data(), seed_, objective_.threads());
+  // One start among many need not see every ranking; a spectral fit asked for by name does.
+  const bool one_of_many = options_.init == Init::automatic && options_.method != Method::spectral;
+  const std::size_t most = one_of_many ? std::max<std::size_t>(1500, 60 * objective_.num_items()) : 20'000;
+  if (!embedding_) embedding_ = std::make_unique<Embedding>(objective_.data(), seed_, objective_.threads(), most);
   return *embedding_;
 }
 
 Parameters Starts::make(Init kind, std::uint64_t index) {
   const std::size_t num = objective_.num_components();
-  if (num == 1) kind = Init::random;
+  if (num == 1 && kind != Init::spectral) kind = Init::random;
   if (kind == Init::automatic) kind = index == 0 && can_embed() ? Init::spectral : Init::random;
   Parameters start(num, objective_.num_items());
   // Restart r of k-means in start `index` has a stream of its own.

@@ -1,0 +1,140 @@
+#include "caucus/infer/pl_mixture/bootstrap.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+
+#include "caucus/base/parallel.h"
+#include "caucus/base/random.h"
+#include "caucus/infer/pl_mixture/gibbs.h"
+
+namespace caucus::pl_mixture {
+
+namespace {
+
+std::int64_t whole(double weight, RandomStream& random) {
+  const double floor = std::floor(weight);
+  return static_cast<std::int64_t>(floor) + (random.uniform() < weight - floor ? 1 : 0);
+}
+
+double quantile(std::vector<double> values, double p) {
+  std::ranges::sort(values);
+  const double at = p * static_cast<double>(values.size() - 1);
+  const auto low = static_cast<std::size_t>(at);
+  const std::size_t high = std::min(low + 1, values.size() - 1);
+  return values[low] + (at - static_cast<double>(low)) * (values[high] - values[low]);
+}
+
+}  // namespace
+
+Dataset bootstrap_sample(const Dataset& data, const Parameters& fitted, Bootstrap kind, std::uint64_t seed, std::uint64_t index) {
+  RandomStream random(seed, Purpose::bootstrap, index);
+  Dataset sample;
+  sample.items = data.items;
+  sample.unranked = data.unranked;
+  sample.source = data.source;
+  const RankingSet& rankings = data.rankings;
+  if (kind == Bootstrap::nonparametric) {
+    // Counts of the distinct rankings: as many draws as there are rankings, by bisection on cumulated weights.
+    std::vector<double> cumulated, counts(rankings.size(), 0.0);
+    double total = 0.0;
+    for (std::size_t i = 0; i < rankings.size(); ++i) cumulated.push_back(total += rankings.weight(i));
+    const auto draws = std::max<std::int64_t>(1, std::llround(total));
+    for (std::int64_t d = 0; d < draws; ++d) {
+      const auto found = std::ranges::upper_bound(cumulated, random.uniform() * total);
+      counts[std::min<std::size_t>(static_cast<std::size_t>(found - cumulated.begin()), counts.size() - 1)] += 1.0;
+    }
+    sample.rankings = rankings.with_weights(std::move(counts));
+    return sample;
+  }
+  std::vector<PlackettLuce> models;
+  for (std::size_t k = 0; k < fitted.num_components(); ++k) {
+    const auto utilities = fitted.component(k);
+    models.emplace_back(std::vector<double>(utilities.begin(), utilities.end()), fitted.ties);
+  }
+  RankingSetBuilder builder;
+  std::vector<ItemId> items;
+  std::vector<std::uint8_t> ends;
+  for (std::size_t i = 0; i < rankings.size(); ++i) {
+    const RankingView ranking = rankings[i];
+    for (std::int64_t voter = whole(rankings.weight(i), random); voter > 0; --voter) {
+      const std::size_t k = random.categorical(fitted.weights);
+      if (data.unranked == Unranked::last) {
+        models[k].sample(random, ranking.size(), items, ends);
+        if (ranking.size() == 0) items.clear(), ends.clear();
+      } else {
+        std::vector<double> utilities;
+        for (ItemId item : ranking.items()) utilities.push_back(fitted.component(k)[item]);
+        if (utilities.empty()) continue;
+        PlackettLuce(std::move(utilities), fitted.ties).sample(random, 0, items, ends);
+        for (ItemId& item : items) item = ranking[item];
+      }
+      builder.add(items, 1.0, ends);
+    }
+  }
+  sample.rankings = builder.build();
+  return sample;
+}
+
+BootstrapResult bootstrap(const Dataset& data, const Parameters& fitted, const Options& options, double strength, const Run& run,
+                          StopReason& stop_reason) {
+  const auto samples = static_cast<std::size_t>(options.bootstrap);
+  const std::size_t num = fitted.num_components();
+  std::vector<Parameters> estimates(samples);
+  std::vector<char> done(samples, 0);
+  // Batches of a fixed size, so that a stop between them is noticed.
+  constexpr std::size_t batch = 8;
+  for (std::size_t first = 0; first < samples; first += batch) {
+    const std::size_t count = std::min(batch, samples - first);
+    parallel_for(count, run.threads, [&](std::size_t j) {
+      const std::size_t b = first + j;
+      const Dataset sample = bootstrap_sample(data, fitted, options.bootstrap_kind, run.seed, b);
+      // A sample may leave items unbeaten although the data do not: the weak prior then keeps them finite.
+      const double own = strength > 0.0 || connectivity(sample).strongly_connected ? strength : 0.1;
+      const Objective objective(sample, num, own, 1);
+      if (objective.tie_orders() != fitted.ties.orders && !objective.tie_orders().empty()) {
+        Parameters start = fitted;
+        TieStrengths ties;
+        for (std::size_t o = 0; o < fitted.ties.orders.size(); ++o) {
+          if (std::ranges::find(objective.tie_orders(), fitted.ties.orders[o]) == objective.tie_orders().end()) continue;
+          ties.orders.push_back(fitted.ties.orders[o]);
+          ties.log_delta.push_back(fitted.ties.log_delta[o]);
+        }
+        start.ties = std::move(ties);
+        estimates[b] = maximise(objective, std::move(start), {options.max_iterations, options.tolerance, !options.estimate_weights, "bootstrap"}, Run{}).parameters;
+      } else {
+        Parameters start = fitted;
+        if (objective.tie_orders().empty()) start.ties = {};
+        estimates[b] = maximise(objective, std::move(start), {options.max_iterations, options.tolerance, !options.estimate_weights, "bootstrap"}, Run{}).parameters;
+      }
+      estimates[b].centre_all();
+      done[b] = 1;
+    });
+    if (run.report({"bootstrap", static_cast<int>(first + count), options.bootstrap, 0.0}, stop_reason) == Flow::stop) break;
+  }
+  std::vector<Parameters> kept;
+  for (std::size_t b = 0; b < samples; ++b)
+    if (done[b] != 0) kept.push_back(std::move(estimates[b]));
+  align_draws(fitted, kept);
+
+  BootstrapResult result;
+  result.samples = static_cast<int>(kept.size());
+  const auto summarise = [&](auto&& value, std::size_t size, std::vector<double>& error, std::vector<double>& low, std::vector<double>& high) {
+    for (std::size_t j = 0; j < size; ++j) {
+      std::vector<double> values;
+      for (const Parameters& estimate : kept) values.push_back(value(estimate, j));
+      const double mean = sum(values) / static_cast<double>(values.size());
+      double squares = 0.0;
+      for (double v : values) squares += (v - mean) * (v - mean);
+      error.push_back(values.size() > 1 ? std::sqrt(squares / static_cast<double>(values.size() - 1)) : 0.0);
+      low.push_back(quantile(values, 0.025));
+      high.push_back(quantile(values, 0.975));
+    }
+  };
+  summarise([](const Parameters& p, std::size_t j) { return p.utilities[j]; }, fitted.utilities.size(), result.utilities, result.utilities_low,
+            result.utilities_high);
+  summarise([](const Parameters& p, std::size_t k) { return p.weights[k]; }, num, result.weights, result.weights_low, result.weights_high);
+  return result;
+}
+
+}  // namespace caucus::pl_mixture

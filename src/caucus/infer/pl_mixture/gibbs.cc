@@ -1,0 +1,255 @@
+#include "caucus/infer/pl_mixture/gibbs.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <boost/random/binomial_distribution.hpp>
+#include <fmt/format.h>
+
+#include "caucus/base/assignment.h"
+#include "caucus/base/parallel.h"
+#include "caucus/base/random.h"
+#include "caucus/infer/pl_mixture/log_buffer.h"
+
+namespace caucus::pl_mixture {
+
+namespace {
+
+constexpr std::uint64_t streams_per_sweep = 4096;
+
+struct Counts {
+  std::vector<double> wins, time;  // [k * n + i]: choices of i; waiting time while i was there
+  std::vector<double> size;        // [k]: voters
+  std::vector<double> everyone;    // [k]: waiting time of whole ballots whose rest is unlisted
+};
+
+// Exponential draws, two from each 64-bit word, logarithms taken for a few hundred at once.
+class Exponentials {
+ public:
+  explicit Exponentials(RandomStream& random) : random_(random) {}
+  double operator()() {
+    if (used_ == size) refill();
+    return buffer_[used_++];
+  }
+
+ private:
+  static constexpr std::size_t size = 512;
+  void refill() {
+    for (std::size_t i = 0; i < size; i += 2) {
+      const std::uint64_t word = random_();
+      buffer_[i] = (static_cast<double>(static_cast<std::uint32_t>(word)) + 0.5) * 0x1p-32;
+      buffer_[i + 1] = (static_cast<double>(static_cast<std::uint32_t>(word >> 32)) + 0.5) * 0x1p-32;
+    }
+    negative_logs(buffer_, size);
+    used_ = 0;
+  }
+  RandomStream& random_;
+  alignas(64) double buffer_[size];
+  std::size_t used_ = size;
+};
+
+template <class Item>
+class BlockSweep {
+ public:
+  BlockSweep(const Batch& batch, const std::vector<Item>& items, const GibbsState& state, const std::vector<double>& posterior, RandomStream random,
+             Counts& counts)
+      : batch_(batch), items_(items), state_(state), posterior_(posterior), random_(random), exponential_(random_), counts_(counts),
+        num_(state.weights.size()), n_(batch.num_items) {
+    for (std::size_t k = 0; k < num_; ++k) totals_.push_back(sum(std::span(state.worths).subspan(k * n_, n_)));
+    left_.resize(std::max<std::size_t>(batch.max_length, n_) + 1);
+    mark_.resize(n_);
+  }
+
+  void run(std::size_t begin, std::size_t end) {
+    for (const Batch::Group& group : batch_.groups) {
+      for (std::size_t r = std::max(begin, group.first); r < std::min(end, group.first + group.count); ++r) {
+        const Item* items = items_.data() + group.begin + (r - group.first) * group.length;
+        const double weight = batch_.weights[r];
+        if (weight == 1.0) {
+          add(items, group, member(r), 1.0);
+          continue;
+        }
+        // How many of the voters belong to each component.
+        double left = weight, mass = 1.0;
+        for (std::size_t k = 0; k < num_ && left > 0.0; ++k) {
+          const double p = posterior_[r * num_ + k];
+          double here = left;
+          if (k + 1 < num_ && mass > p)
+            here = static_cast<double>(boost::random::binomial_distribution<std::int64_t>(static_cast<std::int64_t>(left), std::clamp(p / mass, 0.0, 1.0))(random_));
+          if (here > 0.0) add(items, group, k, here);
+          left -= here;
+          mass -= p;
+        }
+      }
+    }
+  }
+
+ private:
+  std::size_t member(std::size_t r) {
+    if (num_ == 1) return 0;
+    double u = random_.uniform();
+    const double* p = &posterior_[r * num_];
+    for (std::size_t k = 0; k + 1 < num_; ++k)
+      if ((u -= p[k]) < 0.0) return k;
+    // Rounding only; the last component may have no share.
+    std::size_t last = num_ - 1;
+    while (last > 0 && !(p[last] > 0.0)) --last;
+    return last;
+  }
+
+  void add(const Item* items, const Batch::Group& group, std::size_t k, double voters) {
+    const double* worths = &state_.worths[k * n_];
+    double rest = 0.0;
+    if (group.implicit) {
+      double listed = 0.0;
+      for (std::size_t p = 0; p < group.stages; ++p) listed += worths[items[p]];
+      rest = totals_[k] - listed;
+      if (rest < 1e-4 * totals_[k]) {
+        std::ranges::fill(mark_, 0);
+        for (std::size_t p = 0; p < group.stages; ++p) mark_[items[p]] = 1;
+        rest = 0.0;
+        for (std::size_t i = 0; i < n_; ++i)
+          if (mark_[i] == 0) rest += worths[i];
+      }
+    } else {
+      for (std::size_t p = group.length; p-- > group.stages;) rest += worths[items[p]];
+    }
+    for (std::size_t p = group.stages; p-- > 0;) left_[p] = rest += worths[items[p]];
+    double* const wins = &counts_.wins[k * n_];
+    double* const time = &counts_.time[k * n_];
+    counts_.size[k] += voters;
+    // Waiting times: of one voter exponential, the sum of v voters' gamma(v).
+    double so_far = 0.0;
+    for (std::size_t p = 0; p < group.stages; ++p) {
+      so_far += (voters == 1.0 ? exponential_() : random_.gamma(voters)) / left_[p];
+      wins[items[p]] += voters;
+      time[items[p]] += so_far;
+      left_[p] = so_far;
+    }
+    if (group.implicit) {
+      counts_.everyone[k] += so_far;
+      for (std::size_t p = 0; p < group.stages; ++p) time[items[p]] -= so_far;
+    } else {
+      for (std::size_t p = group.stages; p < group.length; ++p) time[items[p]] += so_far;
+    }
+  }
+
+  const Batch& batch_;
+  const std::vector<Item>& items_;
+  const GibbsState& state_;
+  const std::vector<double>& posterior_;
+  RandomStream random_;
+  Exponentials exponential_;
+  Counts& counts_;
+  std::size_t num_, n_;
+  std::vector<double> totals_, left_;
+  std::vector<char> mark_;
+};
+
+}  // namespace
+
+double gibbs_sweep(const Objective& objective, const GibbsOptions& options, std::uint64_t seed, std::uint64_t sweep, GibbsState& state) {
+  const Batch& batch = objective.batch();
+  const std::size_t n = objective.num_items(), num = state.weights.size(), lanes = padded_components(num);
+  // Memberships by the fused pass; its worths are scaled to at most 1, which the likelihood does not see.
+  std::vector<double> worths(n * lanes, 1.0), prior(lanes, 0.0), posterior(batch.count * num);
+  for (std::size_t k = 0; k < num; ++k) {
+    prior[k] = state.weights[k];
+    const double largest = *std::max_element(&state.worths[k * n], &state.worths[k * n] + n);
+    for (std::size_t i = 0; i < n; ++i) worths[i * lanes + k] = std::max(state.worths[k * n + i] / largest, std::exp(-max_spread));
+  }
+  const PassInput input{worths, prior, num, posterior.data(), nullptr};
+  const double loglik = run_pass(batch, input, objective.threads()).loglik;
+
+  const Blocks blocks(batch.count, 1024, 64);
+  std::vector<Counts> parts(blocks.count());
+  parallel_for(blocks.count(), batch.count < 20'000 ? 1 : objective.threads(), [&](std::size_t b) {
+    Counts& part = parts[b];
+    part.wins.assign(num * n, 0.0);
+    part.time.assign(num * n, 0.0);
+    part.size.assign(num, 0.0);
+    part.everyone.assign(num, 0.0);
+    const RandomStream random(seed, Purpose::augment, sweep * streams_per_sweep + b);
+    if (batch.items32.empty())
+      BlockSweep(batch, batch.items16, state, posterior, random, part).run(blocks.begin(b), blocks.end(b));
+    else
+      BlockSweep(batch, batch.items32, state, posterior, random, part).run(blocks.begin(b), blocks.end(b));
+  });
+  Counts total = std::move(parts[0]);
+  for (std::size_t b = 1; b < parts.size(); ++b) {
+    for (std::size_t j = 0; j < total.wins.size(); ++j) total.wins[j] += parts[b].wins[j], total.time[j] += parts[b].time[j];
+    for (std::size_t k = 0; k < num; ++k) total.size[k] += parts[b].size[k], total.everyone[k] += parts[b].everyone[k];
+  }
+
+  RandomStream random(seed, Purpose::chain, sweep);
+  for (std::size_t k = 0; k < num; ++k) {
+    double* const own = &state.worths[k * n];
+    double sum_worths = 0.0;
+    for (std::size_t i = 0; i < n; ++i) {
+      const double time = std::max(total.time[k * n + i] + total.everyone[k], 0.0);
+      own[i] = std::max(random.gamma(options.prior_shape + total.wins[k * n + i]) / (options.prior_rate + time), 1e-300);
+      sum_worths += own[i];
+    }
+    // The likelihood does not see the scale: given the proportions the total has its prior distribution, and drawing it afresh
+    // (the waiting times are drawn anew before they are used again) lets the chain move freely along it.
+    const double scale = random.gamma(static_cast<double>(n) * options.prior_shape) / options.prior_rate / sum_worths;
+    for (std::size_t i = 0; i < n; ++i) own[i] *= scale;
+  }
+  if (!options.fixed_weights && num > 1) {
+    std::vector<double> concentration;
+    for (std::size_t k = 0; k < num; ++k) concentration.push_back(options.prior_weight + total.size[k]);
+    random.dirichlet(concentration, state.weights);
+  }
+  return loglik;
+}
+
+GibbsDraws gibbs_chain(const Objective& objective, const GibbsOptions& options, const Parameters& start, const Run& run) {
+  for (double weight : objective.batch().weights)
+    if (weight != std::floor(weight))
+      throw DataError(fmt::format("{}: method gibbs takes whole-number weights only, but one is {}; choose method em", objective.data().source, weight));
+  GibbsState state{start.weights, {}};
+  for (double utility : start.utilities) state.worths.push_back(std::exp(utility));
+  GibbsDraws draws;
+  draws.stop_reason = StopReason::iteration_limit;
+  for (int sweep = 0; sweep < options.sweeps; ++sweep) {
+    const double loglik = gibbs_sweep(objective, options, run.seed, static_cast<std::uint64_t>(sweep), state);
+    draws.sweeps = sweep + 1;
+    // The log-likelihood is that of the state before: the previous draw, if it was kept.
+    if (!draws.kept.empty()) draws.loglik.push_back(loglik);
+    if (sweep >= options.burnin) {
+      Parameters draw(state.weights.size(), start.num_items);
+      draw.weights = state.weights;
+      for (std::size_t j = 0; j < state.worths.size(); ++j) draw.utilities[j] = std::log(state.worths[j]);
+      draw.centre_all();
+      draws.kept.push_back(std::move(draw));
+    }
+    StopReason why = StopReason::converged;
+    if ((sweep + 1) % 16 == 0 && run.report({"sweep", sweep + 1, options.sweeps, loglik}, why) == Flow::stop) {
+      draws.stop_reason = why;
+      break;
+    }
+  }
+  if (!draws.kept.empty()) draws.loglik.push_back(objective.evaluate(draws.kept.back()).loglik);
+  return draws;
+}
+
+void align_draws(const Parameters& pivot, std::vector<Parameters>& draws) {
+  const std::size_t num = pivot.num_components(), n = pivot.num_items;
+  if (num == 1) return;
+  std::vector<double> cost(num * num);
+  for (Parameters& draw : draws) {
+    for (std::size_t h = 0; h < num; ++h) {
+      for (std::size_t k = 0; k < num; ++k) {
+        double total = (pivot.weights[h] - draw.weights[k]) * (pivot.weights[h] - draw.weights[k]);
+        for (std::size_t i = 0; i < n; ++i) {
+          const double gap = pivot.component(h)[i] - draw.component(k)[i];
+          total += gap * gap;
+        }
+        cost[h * num + k] = total;
+      }
+    }
+    draw.permute(assign(cost, num));
+  }
+}
+
+}  // namespace caucus::pl_mixture

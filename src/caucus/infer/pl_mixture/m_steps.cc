@@ -1,0 +1,355 @@
+#include "caucus/infer/pl_mixture/m_steps.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <Eigen/Cholesky>
+#include <Eigen/LU>
+
+namespace caucus::pl_mixture {
+
+namespace {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+constexpr std::size_t largest_chain = 400;  // items; beyond, the product without the chain is quicker
+
+// visit(row of the batch, items, group) for every ranking of the batch.
+template <class Visit>
+void for_each_ranking(const Batch& batch, Visit&& visit) {
+  for (const Batch::Group& group : batch.groups) {
+    for (std::size_t r = group.first; r < group.first + group.count; ++r) {
+      const std::size_t at = group.begin + (r - group.first) * group.length;
+      if (batch.items32.empty())
+        visit(r, batch.items16.data() + at, group);
+      else
+        visit(r, batch.items32.data() + at, group);
+    }
+  }
+}
+
+std::vector<double> worths_of(std::span<const double> utilities, double& largest) {
+  largest = *std::ranges::max_element(utilities);
+  std::vector<double> worths;
+  for (double utility : utilities) worths.push_back(std::exp(std::max(utility - largest, -max_spread)));
+  return worths;
+}
+
+// What is left at each stage: left[p] for p < stages; the unlisted rest is summed afresh where subtraction would cancel.
+template <class Item>
+void stage_sums(const Item* items, const Batch::Group& group, const std::vector<double>& worths, double total, std::vector<double>& left,
+                std::vector<char>& mark) {
+  double rest = 0.0;
+  if (group.implicit) {
+    double listed = 0.0;
+    for (std::size_t p = 0; p < group.stages; ++p) listed += worths[items[p]];
+    rest = total - listed;
+    if (rest < 1e-4 * total) {
+      rest = 0.0;
+      std::ranges::fill(mark, 0);
+      for (std::size_t p = 0; p < group.stages; ++p) mark[items[p]] = 1;
+      for (std::size_t i = 0; i < worths.size(); ++i)
+        if (mark[i] == 0) rest += worths[i];
+    }
+  } else {
+    for (std::size_t p = group.length; p-- > group.stages;) rest += worths[items[p]];
+  }
+  left.resize(group.stages);
+  for (std::size_t p = group.stages; p-- > 0;) left[p] = rest += worths[items[p]];
+}
+
+struct Flow {
+  std::vector<double> in, out, wins;  // per item: sum over its choices of q * (mass there) / S; sum over stages where it is there of q / S
+};
+
+// One product with the chain for masses `mass` (the worths themselves give wins and exposure).
+Flow chain_product(const Objective& objective, const Shares& shares, const std::vector<double>& worths, const std::vector<double>& mass) {
+  const Batch& batch = objective.batch();
+  const std::size_t n = worths.size();
+  Flow flow{std::vector<double>(n, 0.0), std::vector<double>(n, 0.0), std::vector<double>(n, 0.0)};
+  const double total = sum(worths), total_mass = sum(mass);
+  double everyone = 0.0;
+  std::vector<double> left, there;
+  std::vector<char> mark(n);
+  for_each_ranking(batch, [&](std::size_t r, const auto* items, const Batch::Group& group) {
+    const double q = batch.weights[r] * shares.posterior[batch.source[r] * shares.num_components + shares.component];
+    if (!(q > 0.0)) return;
+    stage_sums(items, group, worths, total, left, mark);
+    stage_sums(items, group, mass, total_mass, there, mark);
+    double so_far = 0.0;
+    const double whole = [&] {
+      double value = 0.0;
+      for (double s : left) value += 1.0 / s;
+      return q * value;
+    }();
+    for (std::size_t p = 0; p < group.stages; ++p) {
+      so_far += q / left[p];
+      flow.in[items[p]] += q * there[p] / left[p];
+      flow.wins[items[p]] += q;
+      flow.out[items[p]] += group.implicit ? so_far - whole : so_far;
+    }
+    if (group.implicit)
+      everyone += whole;
+    else
+      for (std::size_t p = group.stages; p < group.length; ++p) flow.out[items[p]] += whole;
+  });
+  for (double& value : flow.out) value = std::max(value + everyone, 0.0);
+  return flow;
+}
+
+// Transition rates, eq. (12): rate(i, j) = sum of q / S over the choices of j where i was there too. The last state is the item of utility 0
+// of the pseudo-comparisons, if there are any.
+MatrixXd chain_rates(const Objective& objective, const Shares& shares, const std::vector<double>& worths, double largest) {
+  const Batch& batch = objective.batch();
+  const std::size_t n = worths.size();
+  const bool ghost = objective.strength() > 0.0;
+  const auto size = static_cast<Index>(n + (ghost ? 1 : 0));
+  MatrixXd rate = MatrixXd::Zero(size, size);
+  std::vector<double> to_all(n, 0.0), left;
+  std::vector<char> mark(n);
+  const double total = sum(worths);
+  for_each_ranking(batch, [&](std::size_t r, const auto* items, const Batch::Group& group) {
+    const double q = batch.weights[r] * shares.posterior[batch.source[r] * shares.num_components + shares.component];
+    if (!(q > 0.0)) return;
+    stage_sums(items, group, worths, total, left, mark);
+    for (std::size_t p = 0; p < group.stages; ++p) {
+      const double value = q / left[p];
+      double* column = rate.data() + items[p] * static_cast<std::size_t>(size);
+      if (group.implicit) {
+        // From everyone, but those who have left.
+        to_all[items[p]] += value;
+        for (std::size_t s = 0; s < p; ++s) column[items[s]] -= value;
+      } else {
+        for (std::size_t s = p + 1; s < group.length; ++s) column[items[s]] += value;
+      }
+    }
+  });
+  for (std::size_t j = 0; j < n; ++j) {
+    for (std::size_t i = 0; i < n; ++i) {
+      double& value = rate(static_cast<Index>(i), static_cast<Index>(j));
+      value = i == j ? 0.0 : std::max(value + to_all[j], 0.0);
+    }
+    if (ghost) {
+      const double value = objective.strength() / (worths[j] + std::exp(-largest));
+      rate(static_cast<Index>(j), size - 1) = value;
+      rate(size - 1, static_cast<Index>(j)) = value;
+    }
+  }
+  return rate;
+}
+
+// Stationary distribution by the elimination of Grassmann, Taksar & Heyman (1985): no subtraction, O(n^3 / 3).
+VectorXd stationary(MatrixXd rate) {
+  const Index n = rate.rows();
+  for (Index k = n - 1; k > 0; --k) {
+    const double out = rate.row(k).head(k).sum();
+    if (!(out > 0.0)) continue;
+    rate.col(k).head(k) /= out;
+    rate.topLeftCorner(k, k).noalias() += rate.col(k).head(k) * rate.row(k).head(k);
+  }
+  VectorXd pi = VectorXd::Zero(n);
+  pi[0] = 1.0;
+  for (Index k = 1; k < n; ++k) pi[k] = pi.head(k).dot(rate.col(k).head(k));
+  return pi / pi.sum();
+}
+
+}  // namespace
+
+std::vector<double> weighted_gradient(const Objective& objective, const Shares& shares, std::span<const double> utilities) {
+  double largest = 0.0;
+  const std::vector<double> worths = worths_of(utilities, largest);
+  const Flow flow = chain_product(objective, shares, worths, worths);
+  std::vector<double> gradient(utilities.size());
+  for (std::size_t i = 0; i < gradient.size(); ++i) {
+    gradient[i] = flow.wins[i] - worths[i] * flow.out[i];
+    if (objective.strength() > 0.0) gradient[i] -= objective.strength() * std::tanh(0.5 * utilities[i]);
+  }
+  return gradient;
+}
+
+void weighted_lsr(const Objective& objective, const Shares& shares, Chain chain, int max_steps, double tolerance, std::span<double> utilities) {
+  const std::size_t n = utilities.size();
+  const bool ghost = objective.strength() > 0.0;
+  const bool build = chain == Chain::explicit_chain || (chain == Chain::automatic && n <= largest_chain);
+  for (int step = 0; step < max_steps; ++step) {
+    double largest = 0.0;
+    const std::vector<double> worths = worths_of(utilities, largest);
+    const Flow own = chain_product(objective, shares, worths, worths);
+    double choices = 0.0, steepest = 0.0;
+    for (std::size_t i = 0; i < n; ++i) {
+      double slope = own.wins[i] - worths[i] * own.out[i];
+      if (ghost) slope -= objective.strength() * std::tanh(0.5 * utilities[i]);
+      choices += own.wins[i];
+      steepest = std::max(steepest, std::abs(slope));
+    }
+    if (!(choices > 0.0) || steepest <= tolerance * choices) return;
+    std::vector<double> next(n);
+    if (build) {
+      const VectorXd pi = stationary(chain_rates(objective, shares, worths, largest));
+      const double reference = ghost ? pi[static_cast<Index>(n)] : 1.0;
+      for (std::size_t i = 0; i < n; ++i) next[i] = std::log(std::max(pi[static_cast<Index>(i)], 1e-300) / std::max(reference, 1e-300));
+    } else {
+      // Jacobi iteration on the balance equations: mass_j * (rate out of j) = flow into j. Its fixed point for these
+      // worths is the stationary distribution; a hundredth of its distance is enough, since the next chain is another one.
+      std::vector<double> mass = worths;
+      double first = 0.0;
+      for (int iteration = 0; iteration < 50; ++iteration) {
+        Flow flow = iteration == 0 ? own : chain_product(objective, shares, worths, mass);
+        double change = 0.0;
+        for (std::size_t i = 0; i < n; ++i) {
+          double in = flow.in[i], out = flow.out[i];
+          if (ghost) {
+            const double value = objective.strength() / (worths[i] + std::exp(-largest));
+            in += value * (std::exp(-largest) + mass[i]);
+            out += 2.0 * value;
+          }
+          if (!(out > 0.0)) continue;
+          const double updated = std::max(in / out, 1e-300);
+          change = std::max(change, std::abs(std::log(updated / mass[i])));
+          mass[i] = updated;
+        }
+        if (iteration == 0) first = change;
+        if (change <= 0.01 * first) break;
+      }
+      for (std::size_t i = 0; i < n; ++i) next[i] = std::log(mass[i]) + largest;
+    }
+    if (!ghost) centre(next);
+    for (std::size_t i = 0; i < n; ++i) utilities[i] = std::clamp(next[i], -0.5 * max_spread, 0.5 * max_spread);
+  }
+}
+
+std::vector<MatrixXd> pair_counts(const Objective& objective, std::span<const double> posterior, std::size_t num) {
+  const Batch& batch = objective.batch();
+  const std::size_t n = objective.num_items();
+  std::vector<MatrixXd> above(num, MatrixXd::Zero(static_cast<Index>(n), static_cast<Index>(n)));
+  std::vector<VectorXd> over_rest(num, VectorXd::Zero(static_cast<Index>(n)));
+  for_each_ranking(batch, [&](std::size_t r, const auto* items, const Batch::Group& group) {
+    for (std::size_t k = 0; k < num; ++k) {
+      const double q = batch.weights[r] * posterior[batch.source[r] * num + k];
+      if (!(q > 0.0)) continue;
+      double* const counts = above[k].data();
+      for (std::size_t p = 0; p < group.stages; ++p) {
+        if (group.implicit) {
+          over_rest[k][static_cast<Index>(items[p])] += q;
+          for (std::size_t s = 0; s < p; ++s) counts[items[s] * n + items[p]] -= q;
+        } else {
+          for (std::size_t s = p + 1; s < group.length; ++s) counts[items[s] * n + items[p]] += q;
+        }
+      }
+    }
+  });
+  for (std::size_t k = 0; k < num; ++k) {
+    above[k].colwise() += over_rest[k];
+    above[k].diagonal().setZero();
+    above[k] = above[k].cwiseMax(0.0);
+  }
+  return above;
+}
+
+double composite_objective(const MatrixXd& above, double strength, std::span<const double> utilities) {
+  double value = 0.0;
+  const auto log_sigma = [](double x) { return x > 0.0 ? -std::log1p(std::exp(-x)) : x - std::log1p(std::exp(x)); };
+  for (Index i = 0; i < above.rows(); ++i) {
+    const double u = utilities[static_cast<std::size_t>(i)];
+    value += strength * (log_sigma(u) + log_sigma(-u));
+    for (Index j = 0; j < above.cols(); ++j)
+      if (i != j) value += above(i, j) * log_sigma(u - utilities[static_cast<std::size_t>(j)]);
+  }
+  return value;
+}
+
+void composite_step(const MatrixXd& above, double strength, std::span<double> utilities) {
+  const Index n = above.rows();
+  Eigen::Map<VectorXd> u(utilities.data(), n);
+  const double total = above.sum();
+  if (!(total > 0.0)) return;
+  // A trace of ridge keeps a pair that always ends the same way finite.
+  const double ridge = 1e-9 * total;
+  for (int iteration = 0; iteration < 50; ++iteration) {
+    VectorXd gradient(n);
+    MatrixXd hessian = MatrixXd::Zero(n, n);
+    for (Index i = 0; i < n; ++i) {
+      const double p = 1.0 / (1.0 + std::exp(-u[i]));
+      gradient[i] = strength * (1.0 - 2.0 * p) - ridge * u[i];
+      hessian(i, i) += 2.0 * strength * p * (1.0 - p) + ridge + 1e-12 * total;
+    }
+    for (Index i = 0; i < n; ++i) {
+      for (Index j = 0; j < i; ++j) {
+        const double p = 1.0 / (1.0 + std::exp(u[j] - u[i])), both = above(i, j) + above(j, i);
+        const double slope = above(i, j) - both * p, curve = both * p * (1.0 - p);
+        gradient[i] += slope;
+        gradient[j] -= slope;
+        hessian(i, i) += curve;
+        hessian(j, j) += curve;
+        hessian(i, j) -= curve;
+        hessian(j, i) -= curve;
+      }
+    }
+    VectorXd step = hessian.ldlt().solve(gradient);
+    const double longest = step.lpNorm<Eigen::Infinity>();
+    if (!std::isfinite(longest)) return;
+    if (longest > 2.0) step *= 2.0 / longest;
+    u += step;
+    if (longest < 1e-10) break;
+  }
+  if (!(strength > 0.0)) centre(utilities);
+}
+
+double moment_objective(const MatrixXd& above, std::span<const double> utilities) {
+  double value = 0.0;
+  for (Index i = 0; i < above.rows(); ++i) {
+    for (Index j = 0; j < above.cols(); ++j) {
+      const double both = above(i, j) + above(j, i);
+      if (i == j || !(both > 0.0)) continue;
+      const double gap = above(i, j) / both - 1.0 / (1.0 + std::exp(utilities[static_cast<std::size_t>(j)] - utilities[static_cast<std::size_t>(i)]));
+      value += gap * gap;
+    }
+  }
+  return value;
+}
+
+void moment_step(const MatrixXd& above, std::span<double> utilities) {
+  const Index n = above.rows();
+  Eigen::Map<VectorXd> u(utilities.data(), n);
+  double damping = 1e-6, value = moment_objective(above, utilities);
+  for (int iteration = 0; iteration < 100; ++iteration) {
+    VectorXd gradient = VectorXd::Zero(n);
+    MatrixXd normal = MatrixXd::Zero(n, n);
+    for (Index i = 0; i < n; ++i) {
+      for (Index j = 0; j < i; ++j) {
+        const double both = above(i, j) + above(j, i);
+        if (!(both > 0.0)) continue;
+        const double p = 1.0 / (1.0 + std::exp(u[j] - u[i])), slope = p * (1.0 - p), gap = above(i, j) / both - p;
+        gradient[i] += 2.0 * slope * gap;
+        gradient[j] -= 2.0 * slope * gap;
+        const double curve = 2.0 * slope * slope;
+        normal(i, i) += curve;
+        normal(j, j) += curve;
+        normal(i, j) -= curve;
+        normal(j, i) -= curve;
+      }
+    }
+    bool better = false;
+    double moved = 0.0;
+    for (int attempt = 0; attempt < 12 && !better; ++attempt, damping *= 10.0) {
+      MatrixXd matrix = normal;
+      matrix.diagonal().array() += damping + 1e-12;
+      const VectorXd step = matrix.ldlt().solve(gradient);
+      std::vector<double> trial(utilities.begin(), utilities.end());
+      for (Index i = 0; i < n; ++i) trial[static_cast<std::size_t>(i)] = std::clamp(u[i] + step[i], -30.0, 30.0);
+      const double there = moment_objective(above, trial);
+      if (!(there < value)) continue;
+      better = true;
+      moved = step.lpNorm<Eigen::Infinity>();
+      value = there;
+      std::ranges::copy(trial, utilities.begin());
+    }
+    damping = std::max(damping * 1e-3, 1e-9);
+    if (!better || moved < 1e-9) break;
+  }
+  centre(utilities);
+}
+
+}  // namespace caucus::pl_mixture
