@@ -1,0 +1,299 @@
+#include "caucus/infer/m4/fit.h"
+
+#include <algorithm>
+#include <cmath>
+#include <mutex>
+#include <numeric>
+
+#include "caucus/base/numeric.h"
+#include "caucus/base/parallel.h"
+#include "caucus/model/consensus.h"
+#include "caucus/model/generalized_consensus.h"
+#include "caucus/model/kendall.h"
+#include "caucus/model/stage.h"
+
+namespace caucus::m4 {
+
+namespace {
+
+// k-means++ and Lloyd steps under Kendall's distance.
+std::vector<std::uint32_t> kmeans_labels(const RankingSet& rankings, std::size_t n, std::size_t num_components, RandomStream& stream) {
+  const std::size_t count = rankings.size();
+  std::vector<std::uint32_t> labels(count, 0);
+  std::vector<double> least(count, infinity), chance(count);
+  const auto assign = [&](std::span<const ItemId> centre, std::uint32_t k) {
+    const auto position = inverse_order(centre);
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto d = static_cast<double>(strict_discordances(rankings[i], position));
+      if (d < least[i]) least[i] = d, labels[i] = k;
+    }
+  };
+  for (std::size_t k = 0; k < num_components; ++k) {
+    double total = 0.0;
+    for (std::size_t i = 0; i < count; ++i) total += chance[i] = rankings.weights()[i] * (k == 0 ? 1.0 : least[i]);
+    const std::size_t pick = total > 0.0 ? stream.categorical(chance) : stream.below(count);
+    assign(rankings[pick].items(), static_cast<std::uint32_t>(k));
+  }
+  for (int round = 0; round < 5; ++round) {
+    std::vector<PairMatrix> pairs(num_components, PairMatrix(n));
+    for (std::size_t i = 0; i < count; ++i) pairs[labels[i]].add(rankings[i], rankings.weights()[i]);
+    std::fill(least.begin(), least.end(), infinity);
+    const std::vector<std::uint32_t> before = labels;
+    for (std::size_t k = 0; k < num_components; ++k)
+      assign(find_consensus(pairs[k], ConsensusMethod::local).order, static_cast<std::uint32_t>(k));
+    if (labels == before) break;
+  }
+  return labels;
+}
+
+// Components by their total weight, largest first.
+void sort_components(const RankingSet& rankings, State& state) {
+  const std::size_t num_components = state.components.size();
+  std::vector<double> mass(num_components, 0.0);
+  for (std::size_t k = 0; k < rankings.size(); ++k) {
+    mass[state.z[k].first] += rankings.weights()[k] * state.z[k].share;
+    mass[state.z[k].second] += rankings.weights()[k] * (1.0 - state.z[k].share);
+  }
+  std::vector<std::size_t> order(num_components), place(num_components);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return mass[a] > mass[b]; });
+  Components sorted;
+  for (std::size_t m = 0; m < num_components; ++m) {
+    place[order[m]] = m;
+    sorted.centre.push_back(state.components.centre[order[m]]);
+    sorted.theta.push_back(state.components.theta[order[m]]);
+  }
+  state.components = std::move(sorted);
+  for (Weights& z : state.z) {
+    z.first = static_cast<std::uint16_t>(place[z.first]);
+    z.second = static_cast<std::uint16_t>(place[z.second]);
+    if (z.first > z.second) std::swap(z.first, z.second), z.share = 1.0 - z.share;
+  }
+}
+
+std::size_t pair_number(const Weights& z, std::size_t num_components) {
+  if (num_components == 1) return 0;
+  const std::size_t a = z.first, b = z.second;
+  return a * (2 * num_components - a - 1) / 2 + (b - a - 1);
+}
+
+}  // namespace
+
+State start_from_labels(const RankingSet& rankings, std::size_t num_items, std::span<const std::uint32_t> labels, std::size_t num_components) {
+  State state;
+  state.z.resize(rankings.size());
+  std::vector<PairMatrix> pairs(num_components, PairMatrix(num_items));
+  std::vector<double> mass(num_components, 0.0);
+  for (std::size_t k = 0; k < rankings.size(); ++k) {
+    pairs[labels[k]].add(rankings[k], rankings.weights()[k]);
+    mass[labels[k]] += rankings.weights()[k];
+    if (num_components == 1) continue;
+    const std::size_t own = labels[k], other = own == 0 ? 1 : 0;
+    state.z[k] = {static_cast<std::uint16_t>(std::min(own, other)), static_cast<std::uint16_t>(std::max(own, other)), own < other ? 0.9 : 0.1};
+  }
+  for (std::size_t m = 0; m < num_components; ++m) {
+    const Consensus found = find_consensus(pairs[m], ConsensusMethod::automatic);
+    state.components.centre.push_back(found.order);
+    const double theta = mass[m] > 0.0 ? solve_mallows_theta(found.cost, mass[m], num_items, {}) : 0.1;
+    state.components.theta.emplace_back(num_items - 1, std::clamp(theta, 0.05, 3.0));
+  }
+  return state;
+}
+
+Result run_start(const RankingSet& rankings, State start, const M4Options& options, const Run& run, RandomStream& stream) {
+  Result result;
+  State now = std::move(start);
+  if (now.components.size() > 1) solve_weights(rankings, now);
+  double objective = paper_objective(rankings, now);
+  result.trace.push_back(-objective);
+  result.stop_reason = StopReason::iteration_limit;
+  for (int sweep = 1; sweep <= options.iterations; ++sweep) {
+    State next = now;
+    if (options.method == M4Method::searchpi) {
+      search_pi(rankings, next);
+      // The greedy search may lose what the steps below had won: keep the better consensus.
+      if (paper_objective(rankings, next) > objective) next = now;
+    } else {
+      solve_centres(rankings, next);
+    }
+    switch (options.method) {
+      case M4Method::exact:
+      case M4Method::searchpi:
+        solve_dispersions(rankings, next);
+        solve_weights(rankings, next);
+        break;
+      case M4Method::cccp:
+        if (next.components.size() > 2) solve_weights(rankings, next);  // the pair of each ballot
+        cccp_sweep(rankings, next);
+        break;
+      case M4Method::sgd:
+        if (next.components.size() > 2 && sweep % 10 == 1) solve_weights(rankings, next);
+        sgd_sweep(rankings, next, options.step, options.decay, sweep, stream);
+        break;
+    }
+    const double value = paper_objective(rankings, next);
+    result.iterations = sweep;
+    const double fall = objective - value;
+    if (fall >= 0.0) {
+      now = std::move(next);
+      objective = value;
+    } else if (options.method == M4Method::sgd) {
+      now = std::move(next);  // stochastic: may rise
+      objective = value;
+    }
+    result.trace.push_back(-objective);
+    if (std::abs(fall) <= options.tolerance * (1.0 + std::abs(objective)) || (fall < 0.0 && options.method != M4Method::sgd)) {
+      result.stop_reason = StopReason::converged;
+      break;
+    }
+    if (run.out_of_time()) {
+      result.stop_reason = StopReason::time_limit;
+      break;
+    }
+  }
+  result.loglik_paper = -objective;
+  result.state = std::move(now);
+  return result;
+}
+
+Prior fit_prior(const RankingSet& rankings, const Components& components, const NormalizerTable& table, double* loglik) {
+  const auto pairs = all_pairs(components.size());
+  const std::size_t points = components.size() == 1 ? 1 : NormalizerTable::cells + 1, atoms = pairs.size() * points, count = rankings.size();
+  std::vector<double> likelihood(count * atoms), offset(count), energy(components.size());
+  for (std::size_t k = 0; k < count; ++k) {
+    energies(components, rankings[k].items(), energy);
+    const auto row = std::span(likelihood).subspan(k * atoms, atoms);
+    for (std::size_t p = 0; p < pairs.size(); ++p)
+      for (std::size_t g = 0; g < points; ++g) {
+        const double share = points == 1 ? 1.0 : static_cast<double>(g) / static_cast<double>(NormalizerTable::cells);
+        row[p * points + g] = -(share * energy[pairs[p].first] + (1.0 - share) * energy[pairs[p].second]) - table.log_c[p][points == 1 ? 0 : g];
+      }
+    offset[k] = *std::max_element(row.begin(), row.end());
+    for (double& value : row) value = std::exp(value - offset[k]);
+  }
+  std::vector<double> rho(atoms, 1.0 / static_cast<double>(atoms)), next(atoms);
+  double total = 0.0, value = 0.0, before = -infinity;
+  for (double weight : rankings.weights()) total += weight;
+  for (int iteration = 0; iteration < 500; ++iteration) {
+    std::fill(next.begin(), next.end(), 0.0);
+    value = 0.0;
+    for (std::size_t k = 0; k < count; ++k) {
+      const auto row = std::span<const double>(likelihood).subspan(k * atoms, atoms);
+      double sum_of = 0.0;
+      for (std::size_t a = 0; a < atoms; ++a) sum_of += rho[a] * row[a];
+      value += rankings.weights()[k] * (std::log(sum_of) + offset[k]);
+      const double factor = rankings.weights()[k] / (total * sum_of);
+      for (std::size_t a = 0; a < atoms; ++a) next[a] += factor * rho[a] * row[a];
+    }
+    if (value - before <= 1e-9 * (1.0 + std::abs(value)) && iteration > 1) break;
+    before = value;
+    if (iteration + 1 < 500) rho = next;
+  }
+  if (loglik != nullptr) *loglik = value;
+  Prior prior;
+  for (std::size_t p = 0; p < pairs.size(); ++p)
+    prior.probability.emplace_back(rho.begin() + static_cast<std::ptrdiff_t>(p * points), rho.begin() + static_cast<std::ptrdiff_t>((p + 1) * points));
+  return prior;
+}
+
+Result fit_m4(const Dataset& data, const M4Options& options, const Run& run) {
+  validate_options(options);
+  const RankingSet& rankings = data.rankings;
+  const std::size_t n = data.num_items();
+  const auto num_components = static_cast<std::size_t>(options.components);
+  Result best;
+  if (num_components == 1) {
+    // One component is the generalized Mallows model in code v: solved outright.
+    const std::vector<std::uint32_t> labels(rankings.size(), 0);
+    best.state = start_from_labels(rankings, n, labels, 1);
+    if (n <= 64) {
+      const GeneralizedConsensusSolver solver(n);
+      const GeneralizedConsensus found =
+          solver.solve_v(pair_matrix(rankings, n), rankings.total_weight(), n <= 14 ? ConsensusMethod::exact : ConsensusMethod::automatic);
+      best.state.components.centre[0] = found.order;
+      best.state.components.theta[0] = found.theta;
+    }
+    best.loglik_paper = -paper_objective(rankings, best.state);
+    best.trace = {best.loglik_paper};
+    best.iterations = 1;
+    StopReason why{};
+    if (run.report({"m4", 1, 1, best.loglik_paper}, why) == Flow::stop) best.stop_reason = why;
+  } else {
+    std::vector<Result> ended(static_cast<std::size_t>(options.starts));
+    std::mutex mutex;
+    bool stopped = false;
+    StopReason why{};
+    parallel_for(ended.size(), run.threads, [&](std::size_t s) {
+      {
+        const std::lock_guard lock(mutex);
+        if (stopped && s > 0) return;
+      }
+      RandomStream stream(run.seed, Purpose::initialise, s);
+      const auto labels = kmeans_labels(rankings, n, num_components, stream);
+      M4Options used = options;
+      {
+        const std::lock_guard lock(mutex);
+        if (stopped) used.iterations = 1;
+      }
+      ended[s] = run_start(rankings, start_from_labels(rankings, n, labels, num_components), used, run, stream);
+      const std::lock_guard lock(mutex);
+      if (!stopped && run.report({"m4 starts", static_cast<int>(s) + 1, options.starts, ended[s].loglik_paper}, why) == Flow::stop) stopped = true;
+    });
+    std::size_t chosen = ended.size();
+    for (std::size_t s = 0; s < ended.size(); ++s)
+      if (!ended[s].state.z.empty() && (chosen == ended.size() || ended[s].loglik_paper > ended[chosen].loglik_paper)) chosen = s;
+    int agreed = 0;
+    for (const Result& one : ended)
+      agreed += !one.state.z.empty() && ended[chosen].loglik_paper - one.loglik_paper <= 1e-6 * (1.0 + std::abs(ended[chosen].loglik_paper));
+    best = std::move(ended[chosen]);
+    best.agreed = agreed;
+    if (stopped) best.stop_reason = why;
+    sort_components(rankings, best.state);
+  }
+
+  best.normalizers = exact_normalizers(best.state.components, run.threads, run.seed);
+  if (options.normalizer == M4Normalizer::exact && num_components > 1) {
+    // The product formula overstates the normaliser, so dispersions come out too small: one common scale, then the weights, under the
+    // exact one. Golden-section search where the sum over all rankings is cheap.
+    const Components base = best.state.components;
+    const auto at_scale = [&](double scale) {
+      for (std::size_t m = 0; m < num_components; ++m)
+        for (std::size_t j = 0; j + 1 < n; ++j) best.state.components.theta[m][j] = std::min(base.theta[m][j] * scale, max_theta);
+      best.normalizers = exact_normalizers(best.state.components, run.threads, run.seed);
+      double value = 0.0;
+      fit_prior(rankings, best.state.components, best.normalizers, &value);
+      return value;
+    };
+    if (n <= 8) {
+      const double ratio = 0.5 * (std::sqrt(5.0) - 1.0);
+      double low = 0.5, high = 3.0, a = high - ratio * (high - low), b = low + ratio * (high - low), value_a = at_scale(a), value_b = at_scale(b);
+      for (int step = 0; step < 12 && !run.out_of_time(); ++step) {
+        if (value_a > value_b)
+          high = b, b = a, value_b = value_a, a = high - ratio * (high - low), value_a = at_scale(a);
+        else
+          low = a, a = b, value_a = value_b, b = low + ratio * (high - low), value_b = at_scale(b);
+      }
+      at_scale(0.5 * (low + high));
+    }
+    solve_weights_exact(rankings, best.normalizers, best.state);
+  }
+  best.prior = fit_prior(rankings, best.state.components, best.normalizers, &best.loglik_marginal);
+  best.loglik_paper = -paper_objective(rankings, best.state);
+  std::vector<double> energy(num_components);
+  best.loglik_exact = best.z_entropy = 0.0;
+  for (std::size_t k = 0; k < rankings.size(); ++k) {
+    const Weights& z = best.state.z[k];
+    energies(best.state.components, rankings[k].items(), energy);
+    const std::size_t pair = pair_number(z, num_components);
+    best.loglik_exact -= rankings.weights()[k] * (z.share * energy[z.first] + (1.0 - z.share) * energy[z.second] + best.normalizers.at(pair, z.share));
+    for (double part : {z.share, 1.0 - z.share})
+      if (part > 0.0 && z.first != z.second) best.z_entropy -= rankings.weights()[k] * part * std::log(part);
+    if (!best.normalizers.exact) {
+      const auto cell = static_cast<std::size_t>(std::lround(z.share * static_cast<double>(NormalizerTable::cells)));
+      best.loglik_exact_error += rankings.weights()[k] * best.normalizers.standard_error[pair][cell];
+    }
+  }
+  return best;
+}
+
+}  // namespace caucus::m4

@@ -1,0 +1,102 @@
+#include "caucus/infer/m4/model.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "caucus/base/numeric.h"
+#include "caucus/base/parallel.h"
+#include "caucus/infer/family.h"
+#include "caucus/model/generalized_mallows.h"
+
+namespace caucus::m4 {
+
+M4Model::M4Model(std::vector<std::string> items, Unranked unranked, Components components, Prior prior, NormalizerTable normalizers)
+    : FittedModel(std::move(items), unranked), components_(std::move(components)), prior_(std::move(prior)), normalizers_(std::move(normalizers)) {}
+
+void M4Model::check(const Dataset& data) const { require_accepted({true, false, false, false}, data, "family m4"); }
+
+void M4Model::log_joint(const Dataset& data, std::size_t first, std::size_t count, std::span<double> joint) const {
+  const std::size_t num = num_components();
+  const auto pairs = all_pairs(num);
+  std::vector<double> energy(num), log_atom, expected(num);
+  for (std::size_t i = 0; i < count; ++i) {
+    energies(components_, data.rankings[first + i].items(), energy);
+    log_atom.clear();
+    for (std::size_t p = 0; p < pairs.size(); ++p)
+      for (std::size_t g = 0; g < prior_.probability[p].size(); ++g) {
+        const double share = num == 1 ? 1.0 : static_cast<double>(g) / static_cast<double>(NormalizerTable::cells);
+        const double chance = prior_.probability[p][g];
+        log_atom.push_back(chance > 0.0 ? std::log(chance) - share * energy[pairs[p].first] - (1.0 - share) * energy[pairs[p].second] - normalizers_.log_c[p][g]
+                                        : -infinity);
+      }
+    const double total = log_sum_exp(log_atom);
+    std::fill(expected.begin(), expected.end(), 0.0);
+    std::size_t at = 0;
+    for (std::size_t p = 0; p < pairs.size(); ++p)
+      for (std::size_t g = 0; g < prior_.probability[p].size(); ++g, ++at) {
+        const double share = num == 1 ? 1.0 : static_cast<double>(g) / static_cast<double>(NormalizerTable::cells), posterior = std::exp(log_atom[at] - total);
+        expected[pairs[p].first] += posterior * share;
+        if (num > 1) expected[pairs[p].second] += posterior * (1.0 - share);
+      }
+    const double norm = sum(expected);
+    for (std::size_t m = 0; m < num; ++m) joint[i * num + m] = expected[m] > 0.0 ? total + std::log(expected[m] / norm) : -infinity;
+  }
+}
+
+Sample M4Model::sample(const SampleRequest& request) const {
+  const std::size_t n = items().size(), length = request.length == 0 ? n : std::min(request.length, n), num = num_components();
+  const auto pairs = all_pairs(num);
+  std::vector<double> chance;
+  for (const auto& row : prior_.probability) chance.insert(chance.end(), row.begin(), row.end());
+  const std::size_t points = prior_.probability[0].size();
+  std::vector<GeneralizedMallowsSampler> ends;
+  for (std::size_t m = 0; m < num; ++m) ends.emplace_back(components_.centre[m], components_.theta[m], Code::v);
+  Sample sample;
+  sample.labels.resize(request.count);
+  std::vector<ItemId> drawn(request.count * n);
+  parallel_for(request.count, request.threads, [&](std::size_t row) {
+    RandomStream stream(request.seed, Purpose::sample, row);
+    const std::size_t atom = stream.categorical(chance), p = atom / points, g = atom % points;
+    const double share = num == 1 ? 1.0 : static_cast<double>(g) / static_cast<double>(NormalizerTable::cells);
+    const auto out = std::span(drawn).subspan(row * n, n);
+    sample.labels[row] = static_cast<int>(share >= 0.5 ? pairs[p].first : pairs[p].second);
+    // From the nearer component, exactly; then Gibbs sweeps where both have a say.
+    ends[static_cast<std::size_t>(sample.labels[row])].draw(stream, out);
+    if (share > 0.0 && share < 1.0)
+      gibbs_sweeps(components_, {static_cast<std::uint16_t>(pairs[p].first), static_cast<std::uint16_t>(pairs[p].second), share}, 20, stream, out);
+  });
+  RankingSetBuilder builder;
+  for (std::size_t row = 0; row < request.count; ++row) builder.add(std::span<const ItemId>(drawn).subspan(row * n, length));
+  sample.data.items = items();
+  sample.data.rankings = builder.build();
+  sample.data.source = "sample";
+  return sample;
+}
+
+nlohmann::json M4Model::to_json() const {
+  nlohmann::json json;
+  json["components"] = nlohmann::json::array();
+  const std::size_t num = num_components();
+  const auto pairs = all_pairs(num);
+  // Mean weight of each component under the prior.
+  std::vector<double> weight(num, 0.0);
+  for (std::size_t p = 0; p < pairs.size(); ++p)
+    for (std::size_t g = 0; g < prior_.probability[p].size(); ++g) {
+      const double share = num == 1 ? 1.0 : static_cast<double>(g) / static_cast<double>(NormalizerTable::cells);
+      weight[pairs[p].first] += prior_.probability[p][g] * share;
+      if (num > 1) weight[pairs[p].second] += prior_.probability[p][g] * (1.0 - share);
+    }
+  for (std::size_t m = 0; m < num; ++m)
+    json["components"].push_back({{"weight", weight[m]}, {"consensus", components_.centre[m]}, {"theta", components_.theta[m]}});
+  nlohmann::json pair_list = nlohmann::json::array(), shares = nlohmann::json::array();
+  for (const auto& [a, b] : pairs) pair_list.push_back({a, b});
+  if (num == 1)
+    shares.push_back(1.0);
+  else
+    for (std::size_t g = 0; g <= NormalizerTable::cells; ++g) shares.push_back(static_cast<double>(g) / static_cast<double>(NormalizerTable::cells));
+  json["weights_prior"] = {{"pairs", pair_list}, {"share", shares}, {"probability", prior_.probability}, {"density", "points"}};
+  json["log_normalizer"] = {{"exact", normalizers_.exact}, {"values", normalizers_.log_c}};
+  return json;
+}
+
+}  // namespace caucus::m4
