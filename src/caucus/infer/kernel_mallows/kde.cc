@@ -1,0 +1,182 @@
+#include "caucus/infer/kernel_mallows/kde.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include <boost/math/tools/minima.hpp>
+#include <fmt/format.h>
+
+#include "caucus/base/error.h"
+#include "caucus/base/numeric.h"
+#include "caucus/base/parallel.h"
+#include "caucus/infer/family.h"
+#include "caucus/model/mallows.h"
+
+namespace caucus::kernel_mallows {
+
+namespace {
+constexpr double smallest_theta = 1e-3;
+}
+
+double leave_one_out(const RankingSet& rankings, std::size_t num_items, double theta, std::span<const std::size_t> left_out, int threads) {
+  const Kernel kernel(theta, num_items);
+  const Blocks blocks(left_out.size(), 8);
+  return parallel_fold(
+      blocks, threads, [] { return 0.0; },
+      [&](double& total, std::size_t begin, std::size_t end) {
+        GroupIndex index(num_items);
+        std::vector<double> logs(rankings.size());
+        for (std::size_t k = begin; k < end; ++k) {
+          const std::size_t i = left_out[k];
+          index.set(rankings[i]);
+          for (std::size_t j = 0; j < rankings.size(); ++j) {
+            const double weight = rankings.weight(j) - (j == i ? 1.0 : 0.0);
+            logs[j] = weight > 0.0 ? std::log(weight) + kernel.log_density(rankings[j], index) : -infinity;
+          }
+          total += rankings.weight(i) * (log_sum_exp(logs) - std::log(rankings.total_weight() - 1.0));
+        }
+      },
+      [](double& total, double part) { total += part; });
+}
+
+Bandwidth choose_bandwidth(const RankingSet& rankings, std::size_t num_items, const KdeOptions& options, const Run& run) {
+  Bandwidth result;
+  if (options.theta) {
+    result.theta = *options.theta;
+    result.stop_reason = StopReason::closed_form;
+    return result;
+  }
+  if (!(rankings.total_weight() > 1.0)) return result;
+  std::vector<std::size_t> left_out;
+  const std::size_t count = std::min(rankings.size(), static_cast<std::size_t>(options.left_out));
+  for (std::size_t k = 0; k < count; ++k) left_out.push_back(rankings.size() * k / count);
+  // A ballot whose others are all of weight 0 cannot occur: the total weight exceeds one.
+  double best = -infinity;
+  bool stopped = false;
+  const auto objective = [&](double log_theta) {
+    if (stopped) return -result.trace.back();
+    const double theta = std::exp(log_theta);
+    const double value = leave_one_out(rankings, num_items, theta, left_out, run.threads);
+    if (value > best) {
+      best = value;
+      result.theta = theta;
+      result.trace.push_back(value);
+    }
+    StopReason why = StopReason::converged;
+    if (run.report({"bandwidth", static_cast<int>(result.trace.size()), 40, value}, why) == Flow::stop) {
+      stopped = true;
+      result.stop_reason = why;
+    }
+    return -value;
+  };
+  std::uintmax_t steps = 40;
+  boost::math::tools::brent_find_minima(objective, std::log(smallest_theta), std::log(largest_theta_of_kernel), 16, steps);
+  return result;
+}
+
+FittedKde::FittedKde(std::vector<std::string> items, Unranked unranked, RankingSet rankings, double theta)
+    : FittedModel(std::move(items), unranked), rankings_(std::move(rankings)), kernel_(theta, this->items().size()) {}
+
+void FittedKde::check(const Dataset& data) const { require_accepted(Accepts{.complete = true, .top_t = true, .subset = false, .ties = true}, data, "kde"); }
+
+void FittedKde::log_joint(const Dataset& data, std::size_t first, std::size_t count, std::span<double> joint) const {
+  GroupIndex index(items().size());
+  std::vector<double> logs(rankings_.size());
+  for (std::size_t i = 0; i < count; ++i) {
+    index.set(data.rankings[first + i]);
+    for (std::size_t j = 0; j < logs.size(); ++j) logs[j] = std::log(rankings_.weight(j)) + kernel_.log_density(rankings_[j], index);
+    joint[i] = log_sum_exp(logs) - std::log(rankings_.total_weight());
+  }
+}
+
+Sample FittedKde::sample(const SampleRequest& request) const {
+  const std::size_t n = items().size();
+  const std::size_t length = request.length == 0 ? n : std::min(request.length, n);
+  Sample result;
+  result.labels.assign(request.count, 0);
+  std::vector<std::vector<ItemId>> drawn(request.count, std::vector<ItemId>(length));
+  const Blocks blocks(request.count, 256);
+  parallel_for(blocks.count(), request.threads, [&](std::size_t b) {
+    std::vector<ItemId> center;
+    std::vector<std::uint8_t> listed;
+    for (std::size_t i = blocks.begin(b); i < blocks.end(b); ++i) {
+      RandomStream rng(request.seed, Purpose::sample, i);
+      const RankingView ballot = rankings_[rng.categorical(rankings_.weights())];
+      center.assign(ballot.items().begin(), ballot.items().end());
+      // A complete ranking that agrees with the ballot, at random: groups shuffled, the unlisted shuffled behind.
+      std::size_t begin = 0;
+      ballot.for_each_group([&](std::span<const ItemId> group) {
+        rng.shuffle(std::span(center).subspan(begin, group.size()));
+        begin += group.size();
+      });
+      listed.assign(n, 0);
+      for (ItemId item : center) listed[item] = 1;
+      for (std::size_t item = 0; item < n; ++item)
+        if (listed[item] == 0) center.push_back(static_cast<ItemId>(item));
+      rng.shuffle(std::span(center).subspan(begin));
+      draw_mallows(center, kernel_.theta(), rng, drawn[i]);
+    }
+  });
+  result.data.items = items();
+  RankingSetBuilder builder;
+  for (const auto& ranking : drawn) builder.add(ranking);
+  result.data.rankings = builder.build();
+  return result;
+}
+
+nlohmann::json FittedKde::to_json() const {
+  nlohmann::json rankings = nlohmann::json::array();
+  for (std::size_t i = 0; i < rankings_.size(); ++i) {
+    nlohmann::json groups = nlohmann::json::array();
+    // A group of one is a number, a tie a list.
+    rankings_[i].for_each_group([&](std::span<const ItemId> group) {
+      if (group.size() == 1) groups.push_back(group[0]);
+      else groups.push_back(std::vector<ItemId>(group.begin(), group.end()));
+    });
+    rankings.push_back(std::move(groups));
+  }
+  const auto counts = rankings_.weights();
+  return {{"components", {{{"weight", 1.0},
+                           {"theta", kernel_.theta()},
+                           {"rankings", std::move(rankings)},
+                           {"counts", std::vector<double>(counts.begin(), counts.end())}}}}};
+}
+
+std::unique_ptr<FittedModel> load_kde(const nlohmann::json& model) {
+  const std::vector<std::string> items = model_json::items(model);
+  const auto& components = model_json::components(model);
+  if (components.size() != 1) throw DataError("model file: components: a kde has one");
+  const double theta = model_json::number(components[0], "theta", "components[0]");
+  if (theta < 0.0) throw DataError("model file: components[0].theta: expected a number not below zero");
+  const auto found = components[0].find("rankings");
+  const std::string expected = "model file: components[0].rankings: expected lists of item positions, each at most once";
+  if (found == components[0].end() || !found->is_array() || found->empty()) throw DataError(expected);
+  const std::vector<double> counts = components[0].contains("counts")
+                                         ? model_json::numbers(components[0], "counts", found->size(), "components[0]")
+                                         : std::vector<double>(found->size(), 1.0);
+  RankingSetBuilder builder;
+  std::vector<std::uint8_t> seen;
+  for (std::size_t i = 0; i < found->size(); ++i) {
+    std::vector<std::vector<ItemId>> groups;
+    seen.assign(items.size(), 0);
+    const auto read = [&](const nlohmann::json& item) {
+      if (!item.is_number_integer() || item.get<std::int64_t>() < 0 || item.get<std::int64_t>() >= static_cast<std::int64_t>(items.size()) ||
+          seen[item.get<std::size_t>()]++ != 0)
+        throw DataError(expected);
+      return item.get<ItemId>();
+    };
+    for (const auto& group : (*found)[i]) {
+      groups.emplace_back();
+      if (group.is_array())
+        for (const auto& item : group) groups.back().push_back(read(item));
+      else groups.back().push_back(read(group));
+      if (groups.back().empty()) throw DataError(expected);
+    }
+    if (groups.empty() || !(counts[i] > 0.0)) throw DataError(expected + ", with positive counts");
+    builder.add_groups(groups, counts[i]);
+  }
+  return std::make_unique<FittedKde>(items, model_json::unranked(model), builder.build(), theta);
+}
+
+}  // namespace caucus::kernel_mallows
