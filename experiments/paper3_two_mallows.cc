@@ -177,6 +177,8 @@ json run_one(std::size_t d, std::size_t n, std::uint64_t index, int threads) {
   row["success"]["polished"] = success(polished.pair, truth);
   row["seconds"]["polished"] = pure.seconds() + count_seconds;  // the whole fit
   row["loglik"]["polished"] = polished.loglik;
+  row["polished"] = {{"weight", polished.pair.weight[0]}, {"theta", polished.pair.theta}, {"distance", kendall(polished.pair.centre[0], polished.pair.centre[1])},
+                     {"tallies", polished.tallies}, {"exchanges", polished.exchanges}};
 
   PolishOptions em;
   em.exchange = false;

@@ -178,11 +178,37 @@ std::vector<Candidate> explain_exhaustively(const TopCounts& counts, double thet
   return candidates;
 }
 
+Candidate explain_by_one_ranking(const TopCounts& counts) {
+  const std::size_t n = counts.num_items();
+  std::vector<double> mean(n, 0.0);
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t j = 0; j < n; ++j) mean[i] += static_cast<double>(j) * counts.position(i, j);
+  std::vector<ItemId> order(n);
+  std::iota(order.begin(), order.end(), ItemId{0});
+  std::stable_sort(order.begin(), order.end(), [&](ItemId a, ItemId b) { return mean[a] < mean[b]; });
+  std::vector<double> descending;
+  for (ItemId item : order) descending.push_back(counts.first(item) / counts.total());
+  const double theta = theta_from_first(descending, 0.0);
+  const MomentScore score(counts);
+  Candidate best;
+  best.score = -infinity;
+  for (const double weight : {0.2, 0.5, 0.8}) {
+    Candidate candidate;
+    candidate.rest = "one ranking";
+    candidate.pair = {{weight, 1.0 - weight}, {1.5 * theta, 0.6 * theta}, {order, order}};
+    candidate.pair = score.fit_parameters(candidate.pair);
+    candidate.score = score(candidate.pair);
+    if (candidate.score > best.score) best = std::move(candidate);
+  }
+  return best;
+}
+
 Degenerate handle_degenerate_cases(const TopCounts& counts, const CountSource& source, const LearnOptions& options, std::uint64_t seed) {
   const std::size_t n = counts.num_items();
   const MomentScore score(counts);
   Degenerate result;
   std::vector<Candidate> found = explain_by_moved_items(counts, 6);
+  const Candidate one_ranking = explain_by_one_ranking(counts);
 
   // Taking off the item that is first most often, and again, while what is left looks degenerate. By the restriction property the rest
   // of a common prefix is a mixture with the same weights and scales.
@@ -235,18 +261,22 @@ Degenerate handle_degenerate_cases(const TopCounts& counts, const CountSource& s
   constexpr double noise_units = 3.0;
   bool recurse = !recursive.empty() && (found.empty() || recursive.front().score > found.front().score - noise_units);
   if (recurse && !found.empty() && same_centres(recursive.front().pair, found.front().pair)) recurse = false;
+  // One ranking with two scales is the simplest of all: the others must gain more than the number of pairs of rankings like theirs
+  // would give by chance.
+  std::vector<Candidate>& leader = recurse ? recursive : found;
+  const std::vector<double> log_at_distance = log_rankings_at_distance(n);
+  if (leader.empty() ||
+      one_ranking.score > leader.front().score - log_at_distance[kendall(leader.front().pair.centre[0], leader.front().pair.centre[1])]) {
+    result.best = one_ranking;
+    result.branch = Branch::one_ranking;
+    for (const auto* list : {&found, &recursive}) result.others.insert(result.others.end(), list->begin(), list->end());
+    return result;
+  }
+  found.push_back(one_ranking);
   result.branch = recurse ? Branch::recursion : Branch::moved_items;
   if (recurse) result.common_prefix = prefix;
   std::vector<Candidate>& first = recurse ? recursive : found;
   std::vector<Candidate>& second = recurse ? found : recursive;
-  if (first.empty()) {
-    // Nothing to tell apart: one Mallows model, twice.
-    result.best.pair.centre = {by_first(counts), by_first(counts)};
-    result.best.pair = score.fit_parameters(result.best.pair);
-    result.best.score = score(result.best.pair);
-    result.best.rest = "one model";
-    return result;
-  }
   result.best = first.front();
   result.others.assign(first.begin() + 1, first.end());
   result.others.insert(result.others.end(), second.begin(), second.end());

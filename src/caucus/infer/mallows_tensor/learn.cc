@@ -44,6 +44,7 @@ std::string_view name_of(Branch branch) {
     case Branch::decomposition: return "decomposition";
     case Branch::moved_items: return "moved items";
     case Branch::recursion: return "recursion";
+    case Branch::one_ranking: return "one ranking";
     case Branch::exhaustive: return "exhaustive";
   }
   return "";
@@ -140,6 +141,7 @@ LearnResult learn_two_mallows(const TopCounts& counts, const CountSource& source
         add_new(candidates, degenerate.best);
       }
       for (Candidate& other : degenerate.others) add_new(candidates, std::move(other));
+      add_new(candidates, explain_by_one_ranking(counts));
       if (result.branch != Branch::decomposition) {
         const Candidate chosen = candidates.front();
         sort_candidates(candidates);
@@ -154,7 +156,12 @@ LearnResult learn_two_mallows(const TopCounts& counts, const CountSource& source
       result.warnings.push_back(fmt::format("the decomposition is near its noise (conditioning {:.2g}, threshold {:.2g}): treat the result as a start",
                                             result.conditioning, result.threshold));
   }
-  if (candidates.size() > 8) candidates.resize(8);
+  if (candidates.size() > 8) {
+    // The simplest explanation stays among those handed on, however it scores.
+    const auto one = std::find_if(candidates.begin(), candidates.end(), [](const Candidate& c) { return c.pair.centre[0] == c.pair.centre[1]; });
+    if (one != candidates.end() && one - candidates.begin() >= 8) std::swap(candidates[7], *one);
+    candidates.resize(8);
+  }
   for (Candidate& candidate : candidates) order_by_weight(candidate.pair);
   result.pair = candidates.front().pair;
   result.rest = candidates.front().rest;

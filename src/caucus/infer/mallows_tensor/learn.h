@@ -23,6 +23,7 @@ enum class Branch {
   decomposition,  // a partition passed the conditioning test
   moved_items,    // degenerate: equal scales, all but two items keep their ratio
   recursion,      // degenerate: a common prefix was taken off
+  one_ranking,    // degenerate: nothing better than one ranking with two scales
   exhaustive,     // fewer than six items: all pairs of rankings tried
 };
 std::string_view name_of(Branch branch);
@@ -78,6 +79,9 @@ std::vector<Candidate> explain_by_moved_items(const TopCounts& counts, std::size
 
 // All pairs of rankings of 2 to 5 items, the scales given as a start. Best first, at most `limit`.
 std::vector<Candidate> explain_exhaustively(const TopCounts& counts, double theta, std::size_t limit);
+
+// One ranking, two scales: sorted by mean position.
+Candidate explain_by_one_ranking(const TopCounts& counts);
 
 // `counts` with nothing deleted. Fewer than two items: UsageError.
 LearnResult learn_two_mallows(const TopCounts& counts, const CountSource& source, const LearnOptions& options, std::uint64_t seed);

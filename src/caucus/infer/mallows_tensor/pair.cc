@@ -62,4 +62,19 @@ std::size_t kendall(const std::vector<ItemId>& a, const std::vector<ItemId>& b) 
   return discordant;
 }
 
+std::vector<double> log_rankings_at_distance(std::size_t n) {
+  // Inserting the m-th item adds 0 .. m - 1 inversions. Scaled by 1/m at each step: n! overflows beyond 170 items.
+  std::vector<double> share{1.0};
+  double log_count = 0.0;
+  for (std::size_t m = 2; m <= n; ++m) {
+    std::vector<double> next(share.size() + m - 1, 0.0);
+    for (std::size_t d = 0; d < share.size(); ++d)
+      for (std::size_t more = 0; more < m; ++more) next[d + more] += share[d] / static_cast<double>(m);
+    share = std::move(next);
+    log_count += std::log(static_cast<double>(m));
+  }
+  for (double& value : share) value = log_count + std::log(std::max(value, 1e-300));
+  return share;
+}
+
 }  // namespace caucus::tensor

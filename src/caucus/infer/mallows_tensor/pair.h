@@ -49,4 +49,7 @@ bool same_centres(const MallowsPair& a, const MallowsPair& b);
 // Number of pairs that the two orders put the other way round.
 std::size_t kendall(const std::vector<ItemId>& a, const std::vector<ItemId>& b);
 
+// log of the number of rankings of n items at each distance 0 .. n(n-1)/2 from a given one (Mahonian numbers).
+std::vector<double> log_rankings_at_distance(std::size_t n);
+
 }  // namespace caucus::tensor

@@ -52,7 +52,8 @@ PairPolisher::PairPolisher(std::vector<std::uint64_t> bits, std::vector<double> 
       words_(num_words(num_items)),
       threads_(threads),
       bits_(std::move(bits)),
-      weights_(std::move(weights)) {
+      weights_(std::move(weights)),
+      log_at_distance_(log_rankings_at_distance(num_items)) {
   for (double weight : weights_) total_ += weight;
 }
 
@@ -185,7 +186,7 @@ double PairPolisher::fit_cells(std::span<const Cell> cells, MallowsPair& pair, s
 
 bool PairPolisher::exchange(const Tally& tally, MallowsPair& pair, double loglik) const {
   MallowsPair best;
-  double highest = loglik + 1e-9 * total_;
+  double highest = loglik - penalty(pair) + 1e-9 * total_;
   bool found = false;
   std::vector<Cell> cells;
   const auto consider = [&](MallowsPair next, ItemId a, ItemId b, bool first_moves, bool second_moves) {
@@ -208,7 +209,7 @@ bool PairPolisher::exchange(const Tally& tally, MallowsPair& pair, double loglik
         cells.push_back(moved);
       }
     }
-    const double reached = fit_cells(cells, next, num_items_, 10);
+    const double reached = fit_cells(cells, next, num_items_, 10) - penalty(next);
     if (reached > highest) {
       highest = reached;
       best = std::move(next);
@@ -358,18 +359,23 @@ PolishResult PairPolisher::run_best(std::span<const MallowsPair> starts, std::si
   for (const MallowsPair& start : starts) {
     double loglik = 0.0;
     MallowsPair fitted = fit_parameters(start, loglik);
+    loglik -= penalty(fitted);
     ranked.emplace_back(loglik, std::move(fitted));
   }
   std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
   PolishResult best;
-  best.loglik = -infinity;
+  double highest = -infinity;
   int iterations = 0, tallies = static_cast<int>(starts.size()), exchanges = 0;
   for (std::size_t i = 0; i < std::min(finalists, ranked.size()); ++i) {
     PolishResult result = run(ranked[i].second, options);
     iterations += result.iterations;
     tallies += result.tallies;
     exchanges += result.exchanges;
-    if (result.loglik > best.loglik) best = std::move(result);
+    const double value = result.loglik - penalty(result.pair);
+    if (value > highest) {
+      highest = value;
+      best = std::move(result);
+    }
     if (options.stop && options.stop()) break;
   }
   best.iterations = iterations;

@@ -22,7 +22,10 @@ struct PolishOptions {
   int iterations = 5000;       // most EM iterations
   double tolerance = 1e-12;    // relative gain of log-likelihood over one cycle that counts as converged
   bool accelerate = true;      // SQUAREM on weight and scales while the centres rest
-  bool exchange = true;        // where EM rests, try to exchange neighbours in a centre or in both: leaves shallow local optima
+  // Where EM rests, try to exchange neighbours in a centre or in both: leaves shallow local optima. Such moves, and the choice between
+  // ends of several starts, are judged by log-likelihood minus log(number of rankings at the distance of the two centres), which keeps
+  // chance from pulling equal centres apart: pairs of rankings d apart are that many times as many as equal ones.
+  bool exchange = true;
   std::function<bool()> stop;  // asked once per tally and every 100 iterations
 };
 
@@ -69,6 +72,7 @@ class PairPolisher {
   Tally tally(const MallowsPair& pair, bool with_pairs) const;
   double step(const Tally& tally, const MallowsPair& now, bool move_centres, MallowsPair& next, double* entropy = nullptr) const;
   bool exchange(const Tally& tally, MallowsPair& pair, double loglik) const;
+  double penalty(const MallowsPair& pair) const { return log_at_distance_[kendall(pair.centre[0], pair.centre[1])]; }
   static double fit_cells(std::span<const Cell> cells, MallowsPair& pair, std::size_t num_items, int steps);
 
   std::size_t num_items_;
@@ -78,6 +82,7 @@ class PairPolisher {
   std::vector<std::uint64_t> bits_;
   std::vector<double> weights_;
   double total_ = 0.0;
+  std::vector<double> log_at_distance_;
 };
 
 }  // namespace caucus::tensor
