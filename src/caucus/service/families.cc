@@ -4,6 +4,7 @@
 
 #include "caucus/base/error.h"
 #include "caucus/infer/dp_mallows/family.h"
+#include "caucus/infer/kernel_mallows/family.h"
 #include "caucus/infer/m4/family.h"
 #include "caucus/infer/mallows_mixture/family.h"
 #include "caucus/infer/pl_mixture/family.h"
@@ -16,8 +17,10 @@ const std::vector<std::unique_ptr<Family>>& families() {
     made.push_back(make_pl_mixture_family());
     made.push_back(make_mallows_family());
     made.push_back(make_generalized_mallows_family());
-    made.push_back(make_dp_mallows_family());
     made.push_back(make_m4_family());
+    made.push_back(make_dp_mallows_family());
+    made.push_back(make_kde_family());
+    made.push_back(make_ebms_family());
     return made;
   }();
   return list;

@@ -46,7 +46,7 @@ nlohmann::json stability_json(const Stability& stability, std::size_t n) {
 
 FitSummary summarize(const FitResult& result, const Dataset& data, OptionMap options, const Run& run) {
   FitSummary summary;
-  summary.method = "em";
+  summary.method = result.method;
   summary.loglik = result.loglik;
   summary.num_rankings = data.rankings.total_weight();
   const std::size_t num_components = result.parameters.weight.size();
@@ -60,6 +60,7 @@ FitSummary summarize(const FitResult& result, const Dataset& data, OptionMap opt
   summary.trace = result.trace;
   summary.warnings = result.warnings;
   summary.options = std::move(options);
+  summary.details = result.details;
   summary.details["restarts"] = {{"starts", result.starts}, {"finished", result.finished}, {"agreed", result.agreed}};
   if (result.screened_on > 0 && result.screened_on < data.rankings.size()) summary.details["restarts"]["screened_on"] = result.screened_on;
   summary.details["consensus_proven"] = result.centres_proven;
@@ -78,11 +79,14 @@ class MallowsFamily : public Family {
   FamilyInfo info() const override {
     return {"mallows",
             "mixture of Mallows models: a consensus ranking and a dispersion per group",
-            {{"em", "EM with exact or local consensus from many starts", {true, true, true, true}}},
+            {{"em", "EM with exact or local consensus from many starts", {true, true, true, true}},
+             {"tensor", "two groups from counts of top-3 sets and positions, with EM from there (--polish)", {true, false, false, false}}},
             describe_options<MallowsOptions>()};
   }
   FitOutcome fit(const Dataset& data, const OptionMap& options, const Run& run) const override {
-    const auto parsed = parse_options<MallowsOptions>(options);
+    auto parsed = parse_options<MallowsOptions>(options);
+    // Method tensor knows two groups only: no need to say so.
+    if (parsed.method == MallowsMethod::tensor && !options.contains("components")) parsed.components = 2;
     if (data.rankings.empty()) throw DataError(fmt::format("{}: there are no rankings", data.source));
     require_items(data, "family mallows");
     FitResult result = fit_mallows(data, parsed, run);

@@ -12,6 +12,7 @@
 #include "caucus/infer/mallows_mixture/distance_engine.h"
 #include "caucus/infer/mallows_mixture/generalized_engine.h"
 #include "caucus/infer/mallows_mixture/subset_engine.h"
+#include "caucus/infer/mallows_mixture/tensor_fit.h"
 #include "caucus/model/stage.h"
 
 namespace caucus::mallows_mixture {
@@ -135,6 +136,8 @@ FitResult fit_subsets(const Dataset& data, const MallowsOptions& options, const 
 FitResult fit_mallows(const Dataset& data, const MallowsOptions& options, const Run& run) {
   validate_options(options);
   const std::size_t n = data.num_items();
+  if (options.method == MallowsMethod::tensor && options.distance != Distance::kendall)
+    throw UsageError(fmt::format("method tensor needs the kendall distance, not {}", name_of(options.distance)));
   if (options.distance != Distance::kendall) {
     require_accepted({true, false, false, false}, data, fmt::format("family mallows under the {} distance", name_of(options.distance)));
     const DistanceNormalizer normalizer(options.distance, n);
@@ -148,6 +151,14 @@ FitResult fit_mallows(const Dataset& data, const MallowsOptions& options, const 
     if (!normalizer.exact())
       result.warnings.push_back(fmt::format("the normaliser of the {} distance is estimated for {} items: its logarithm has standard error {:.3g}",
                                             name_of(options.distance), n, normalizer.standard_error(result.parameters.theta[0][0])));
+    return result;
+  }
+  if (options.method == MallowsMethod::tensor) {
+    FitResult result = fit_by_tensor(data, options, run);
+    const MakeEngine make = [&](const RankingSet& rankings) -> std::unique_ptr<Engine> {
+      return std::make_unique<MallowsEngine>(rankings, n, options.consensus, limits_of(run));
+    };
+    finish(result, data, options, make, options.polish, run);
     return result;
   }
   require_accepted({true, true, true, true}, data, "family mallows");

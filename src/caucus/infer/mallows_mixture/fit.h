@@ -10,6 +10,7 @@
 namespace caucus::mallows_mixture {
 
 struct FitResult {
+  std::string method = "em";
   Parameters parameters;
   double loglik = 0.0;
   double entropy = 0.0;  // of the memberships
@@ -22,6 +23,7 @@ struct FitResult {
   std::optional<StandardErrors> errors;
   std::optional<Stability> stability;
   std::vector<std::string> warnings;
+  nlohmann::json details = nlohmann::json::object();  // of the method
 };
 
 FitResult fit_mallows(const Dataset& data, const MallowsOptions& options, const Run& run);

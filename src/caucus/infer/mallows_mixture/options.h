@@ -10,9 +10,13 @@
 
 namespace caucus {
 
-enum class MallowsStart { automatic, spectral, kmeans, random };
+enum class MallowsStart { automatic, spectral, kmeans, random, tensor };
 template <>
-inline constexpr std::array<std::string_view, 4> enum_names<MallowsStart>{"auto", "spectral", "kmeans", "random"};
+inline constexpr std::array<std::string_view, 5> enum_names<MallowsStart>{"auto", "spectral", "kmeans", "random", "tensor"};
+
+enum class MallowsMethod { em, tensor };
+template <>
+inline constexpr std::array<std::string_view, 2> enum_names<MallowsMethod>{"em", "tensor"};
 
 // What both families share.
 struct MallowsMixtureOptions {
@@ -28,6 +32,8 @@ struct MallowsMixtureOptions {
 };
 
 struct MallowsOptions : MallowsMixtureOptions {
+  MallowsMethod method = MallowsMethod::em;
+  bool polish = true;
   Distance distance = Distance::kendall;
   int completions = 40;
 
@@ -35,9 +41,11 @@ struct MallowsOptions : MallowsMixtureOptions {
     using O = MallowsOptions;
     return std::tuple{
         field("components", static_cast<int O::*>(&O::components), 1, 1000, "number of groups"),
+        field("method", &O::method, "em, or tensor: two groups from counts of top-3 sets and positions (complete rankings)"),
+        field("polish", &O::polish, "method tensor: EM from its result; off is the pure algorithm"),
         field("distance", &O::distance, "distance between rankings; all but kendall take complete rankings only"),
         field("consensus", static_cast<ConsensusMethod O::*>(&O::consensus), "how centres are found; auto is exact within a node limit"),
-        field("init", static_cast<MallowsStart O::*>(&O::init), "starting points; auto takes all three kinds in turn"),
+        field("init", static_cast<MallowsStart O::*>(&O::init), "starting points; auto takes spectral, kmeans and random in turn"),
         field("starts", static_cast<std::optional<int> O::*>(&O::starts), 1, 100000, "number of starts; auto spends a fixed amount of work"),
         field("iterations", static_cast<int O::*>(&O::iterations), 1, 1e9, "most EM iterations of one start"),
         field("tolerance", static_cast<double O::*>(&O::tolerance), 0.0, 1.0, "relative gain still to be had that counts as converged"),
@@ -57,7 +65,7 @@ struct GeneralizedMallowsOptions : MallowsMixtureOptions {
         field("components", static_cast<int O::*>(&O::components), 1, 1000, "number of groups"),
         field("code", &O::code, "stages: s, by place in the ballot (top-t allowed); v, by place in the centre (complete rankings)"),
         field("consensus", static_cast<ConsensusMethod O::*>(&O::consensus), "how centres are found; auto is exact within a node limit"),
-        field("init", static_cast<MallowsStart O::*>(&O::init), "starting points; auto takes all three kinds in turn"),
+        field("init", static_cast<MallowsStart O::*>(&O::init), "starting points; auto takes spectral, kmeans and random in turn"),
         field("starts", static_cast<std::optional<int> O::*>(&O::starts), 1, 100000, "number of starts; auto spends a fixed amount of work"),
         field("iterations", static_cast<int O::*>(&O::iterations), 1, 1e9, "most EM iterations of one start"),
         field("tolerance", static_cast<double O::*>(&O::tolerance), 0.0, 1.0, "relative gain still to be had that counts as converged"),

@@ -8,6 +8,7 @@
 
 #include "caucus/base/numeric.h"
 #include "caucus/base/random.h"
+#include "caucus/infer/mallows_tensor/start.h"
 #include "caucus/model/kendall.h"
 
 namespace caucus::mallows_mixture {
@@ -26,6 +27,9 @@ std::vector<std::uint32_t> Starts::labels(std::uint64_t index) const {
     kind = turn[index % 3];
   }
   if (kind == MallowsStart::spectral) return spectral_labels(stream);
+  // Starts run in parallel already, so one thread each.
+  if (kind == MallowsStart::tensor)
+    return tensor::tensor_labels(rankings_, Unranked::last, tensor::tensor_start(rankings_, engine_.num_items(), num_components_, seed_ + index), 1);
   return kmeans_labels(stream, kind == MallowsStart::kmeans, kind == MallowsStart::kmeans ? 5 : 0);
 }
 

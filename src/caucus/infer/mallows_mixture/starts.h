@@ -17,6 +17,7 @@ class Starts {
   //   spectral  k-means on the leading principal components of pairwise signs (up to 11 items) or of positions
   //   kmeans    k-means++ seeds and a few Lloyd steps under Kendall's distance with consensus rankings as means
   //   random    nearest of K ballots drawn at random
+  //   tensor    most probable term of the decomposed top-3 tensor (mallows_tensor/start.h)
   std::vector<std::uint32_t> labels(std::uint64_t index) const;
 
  private:

@@ -2,80 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cmath>
-#include <numeric>
-
-#include "caucus/base/numeric.h"
-#include "caucus/infer/mallows_tensor/recover.h"
+#include "caucus/infer/mallows_tensor/testing.h"
 
 namespace caucus::tensor {
 namespace {
-
-double log_normalizer(double theta, std::size_t n) {
-  double sum = 0.0;
-  for (std::size_t m = 1; m <= n; ++m) {
-    double z = 0.0;
-    for (std::size_t k = 0; k < m; ++k) z += std::exp(-theta * static_cast<double>(k));
-    sum += std::log(z);
-  }
-  return sum;
-}
-
-// Exact moments by enumeration of all rankings, scaled to stand for 10^16 of them, with any items taken out first.
-CountSource exact_source(const MallowsPair& pair) {
-  return [pair](std::span<const ItemId> deleted) {
-    const std::size_t n = pair.centre[0].size();
-    std::vector<ItemId> renumbered(n);
-    ItemId kept = 0;
-    for (ItemId item = 0; item < n; ++item)
-      renumbered[item] = std::find(deleted.begin(), deleted.end(), item) == deleted.end() ? kept++ : static_cast<ItemId>(n);
-    TopCounts counts(kept);
-    const std::array<double, 2> log_z{log_normalizer(pair.theta[0], n), log_normalizer(pair.theta[1], n)};
-    std::vector<ItemId> order(n), rest;
-    std::iota(order.begin(), order.end(), ItemId{0});
-    do {
-      double p = 0.0;
-      for (std::size_t r = 0; r < 2; ++r)
-        p += pair.weight[r] * std::exp(-pair.theta[r] * static_cast<double>(kendall(order, pair.centre[r])) - log_z[r]);
-      rest.clear();
-      for (ItemId item : order)
-        if (renumbered[item] < n) rest.push_back(renumbered[item]);
-      counts.add(rest, p);
-    } while (std::next_permutation(order.begin(), order.end()));
-    counts.scale(1e16);
-    return counts;
-  };
-}
-
-MallowsPair random_pair(std::size_t n, RandomStream& random) {
-  MallowsPair pair;
-  pair.weight[0] = 0.05 + 0.9 * random.uniform();
-  pair.weight[1] = 1.0 - pair.weight[0];
-  for (std::size_t r = 0; r < 2; ++r) {
-    pair.theta[r] = -std::log(0.05 + 0.9 * random.uniform());
-    pair.centre[r].resize(n);
-    std::iota(pair.centre[r].begin(), pair.centre[r].end(), ItemId{0});
-    random.shuffle(std::span(pair.centre[r]));
-  }
-  return pair;
-}
-
-// Largest parameter error after the better of the two labellings; infinite unless both rankings are exact.
-double pair_error(const MallowsPair& found, const MallowsPair& truth) {
-  double best = infinity;
-  for (const std::size_t flip : {0u, 1u}) {
-    double error = 0.0;
-    for (std::size_t r = 0; r < 2; ++r) {
-      const std::size_t s = r ^ flip;
-      if (found.centre[s] != truth.centre[r]) error = infinity;
-      error = std::max(error, std::abs(found.weight[s] - truth.weight[r]));
-      error = std::max(error, std::abs(std::exp(-found.theta[s]) - std::exp(-truth.theta[r])));
-    }
-    best = std::min(best, error);
-  }
-  return best;
-}
 
 // What a thousand random mixtures of six items come to, by the full method and by the paper's steps alone.
 void expect_exact(const LearnOptions& options) {
@@ -105,12 +35,6 @@ TEST(MallowsTensor, ExactMomentsGiveThemBackWithoutClimbing) {
   expect_exact(options);
 }
 
-std::vector<ItemId> identity(std::size_t n) {
-  std::vector<ItemId> order(n);
-  std::iota(order.begin(), order.end(), ItemId{0});
-  return order;
-}
-
 void expect_recovered(const MallowsPair& truth, Branch branch, const LearnOptions& options = {}) {
   const CountSource source = exact_source(truth);
   const LearnResult result = learn_two_mallows(source({}), source, options, 3);
@@ -120,13 +44,9 @@ void expect_recovered(const MallowsPair& truth, Branch branch, const LearnOption
   EXPECT_EQ(name_of(result.branch), name_of(branch)) << result.conditioning;
 }
 
-MallowsPair make_pair(double weight, double theta1, double theta2, std::vector<ItemId> first, std::vector<ItemId> second) {
-  return {{weight, 1.0 - weight}, {theta1, theta2}, {std::move(first), std::move(second)}};
-}
-
 TEST(MallowsTensorDegenerate, EqualScalesOneExchangeApart) {
-  for (const double weight : {0.15, 0.5, 0.7})
-    for (const double theta : {0.2, 0.8, 1.6})
+  for (const double weight : {0.15, 0.5})
+    for (const double theta : {0.2, 1.6})
       for (std::size_t p = 0; p < 6; ++p)
         for (std::size_t q = p + 1; q < 6; ++q) {
           std::vector<ItemId> second = identity(6);

@@ -1,11 +1,11 @@
 #include "caucus/infer/mallows_tensor/start.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 
 #include <Eigen/Dense>
-#include <fmt/format.h>
 
 #include "caucus/base/error.h"
 #include "caucus/base/numeric.h"
@@ -33,9 +33,7 @@ struct TopSets {
   double at(std::size_t i, std::size_t j, std::size_t k) const { return cube[(i * active.size() + j) * active.size() + k]; }
 };
 
-TopSets count_top_sets(const Dataset& data) {
-  const std::size_t n = data.num_items();
-  const RankingSet& rankings = data.rankings;
+TopSets count_top_sets(const RankingSet& rankings, std::size_t n) {
   const auto has_top_three = [&](std::size_t i) { return rankings.length(i) >= 3 && rankings[i].ends_group(2); };
   std::vector<double> seen(n, 0.0);
   TopSets sets;
@@ -45,7 +43,7 @@ TopSets count_top_sets(const Dataset& data) {
     for (std::size_t p = 0; p < 3; ++p) seen[rankings[i][p]] += rankings.weight(i);
   }
   if (!(sets.total > 0.0))
-    throw DataError(fmt::format("{}: --init tensor needs rankings of at least three places; use another start", data.source));
+    throw DataError("--init tensor needs rankings of at least three places; use another start");
   sets.active.resize(n);
   std::iota(sets.active.begin(), sets.active.end(), ItemId{0});
   std::stable_sort(sets.active.begin(), sets.active.end(), [&](ItemId a, ItemId b) { return seen[a] > seen[b]; });
@@ -133,10 +131,10 @@ double alternate(const TopSets& sets, MatrixXd& a) {
 
 }  // namespace
 
-TensorStart tensor_start(const Dataset& data, int components, std::uint64_t seed) {
-  const TopSets sets = count_top_sets(data);
+TensorStart tensor_start(const RankingSet& rankings, std::size_t n, std::size_t components, std::uint64_t seed) {
+  const TopSets sets = count_top_sets(rankings, n);
   const auto m = static_cast<Index>(sets.active.size());
-  const Index num_components = components;
+  const auto num_components = static_cast<Index>(components);
   MatrixXd best;
   double least = infinity;
   for (int start = 0; start < (components == 1 ? 1 : num_starts); ++start) {
@@ -173,7 +171,6 @@ TensorStart tensor_start(const Dataset& data, int components, std::uint64_t seed
 
   TensorStart result;
   result.residual = least;
-  const std::size_t n = data.num_items();
   for (Index r = 0; r < num_components; ++r) {
     result.weight.push_back(weight(r));
     // Items below the noise are alike: a share of it each.
@@ -187,9 +184,8 @@ TensorStart tensor_start(const Dataset& data, int components, std::uint64_t seed
   return result;
 }
 
-std::vector<double> tensor_memberships(const Dataset& data, const TensorStart& start, int threads) {
+std::vector<double> tensor_memberships(const RankingSet& rankings, Unranked unranked, const TensorStart& start, int threads) {
   const std::size_t num_components = start.weight.size();
-  const RankingSet& rankings = data.rankings;
   std::vector<double> shares(rankings.size() * num_components);
   const Blocks blocks(rankings.size(), 1024);
   parallel_for(blocks.count(), threads, [&](std::size_t block) {
@@ -201,7 +197,7 @@ std::vector<double> tensor_memberships(const Dataset& data, const TensorStart& s
         // Sum of the worths from each place on; unlisted items are part of it when they are last.
         double listed = 0.0;
         for (ItemId item : rankings[i].items()) listed += worth[item];
-        double left = data.unranked == Unranked::last && rankings.length(i) < data.num_items() ? std::max(1.0 - listed, 1e-12) : 0.0;
+        double left = unranked == Unranked::last && rankings.length(i) < worth.size() ? std::max(1.0 - listed, 1e-12) : 0.0;
         for (std::size_t p = rankings.length(i); p-- > 0;) {
           const double own = worth[rankings[i][p]];
           left += own;
@@ -216,10 +212,10 @@ std::vector<double> tensor_memberships(const Dataset& data, const TensorStart& s
   return shares;
 }
 
-std::vector<std::uint32_t> tensor_labels(const Dataset& data, const TensorStart& start, int threads) {
+std::vector<std::uint32_t> tensor_labels(const RankingSet& rankings, Unranked unranked, const TensorStart& start, int threads) {
   const std::size_t num_components = start.weight.size();
-  const std::vector<double> shares = tensor_memberships(data, start, threads);
-  std::vector<std::uint32_t> labels(data.rankings.size());
+  const std::vector<double> shares = tensor_memberships(rankings, unranked, start, threads);
+  std::vector<std::uint32_t> labels(rankings.size());
   for (std::size_t i = 0; i < labels.size(); ++i) {
     const double* row = shares.data() + i * num_components;
     labels[i] = static_cast<std::uint32_t>(std::max_element(row, row + num_components) - row);

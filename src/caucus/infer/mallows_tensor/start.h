@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "caucus/data/dataset.h"
+#include "caucus/data/ranking.h"
 
 namespace caucus::tensor {
 
@@ -19,11 +19,11 @@ struct TensorStart {
 // (Lemma 2.5), nearly for Plackett-Luce. Alternating non-negative least squares over items (given the others, T is linear in one item's
 // row) from several random starts; first-position frequencies then fix the scales. Uses rankings with at least three places whose first three
 // items are known as a set; at most the 60 items most often among them. Throws DataError if there are none.
-TensorStart tensor_start(const Dataset& data, int components, std::uint64_t seed);
+TensorStart tensor_start(const RankingSet& rankings, std::size_t num_items, std::size_t components, std::uint64_t seed);
 
 // Memberships (distinct rankings x K) under Plackett-Luce models with the start's first-position probabilities as worths.
-std::vector<double> tensor_memberships(const Dataset& data, const TensorStart& start, int threads);
+std::vector<double> tensor_memberships(const RankingSet& rankings, Unranked unranked, const TensorStart& start, int threads);
 // The most probable component of each distinct ranking.
-std::vector<std::uint32_t> tensor_labels(const Dataset& data, const TensorStart& start, int threads);
+std::vector<std::uint32_t> tensor_labels(const RankingSet& rankings, Unranked unranked, const TensorStart& start, int threads);
 
 }  // namespace caucus::tensor

@@ -10,7 +10,7 @@
 namespace caucus::pl_mixture {
 
 enum class Method { em, em_lsr, emm, em_cml, em_gmm, em_slsr, spectral, gibbs };
-enum class Init { automatic, spectral, random, kmeans, moments, file };
+enum class Init { automatic, spectral, random, kmeans, moments, tensor, file };
 enum class Toggle { automatic, on, off };
 enum class Bootstrap { parametric, nonparametric };
 enum class Link { logit, probit };
@@ -24,7 +24,7 @@ template <>
 inline constexpr std::array<std::string_view, 8> enum_names<pl_mixture::Method>{"em",     "em-lsr",  "emm",      "em-cml",
                                                                                 "em-gmm", "em-slsr", "spectral", "gibbs"};
 template <>
-inline constexpr std::array<std::string_view, 6> enum_names<pl_mixture::Init>{"auto", "spectral", "random", "kmeans", "moments", "file"};
+inline constexpr std::array<std::string_view, 7> enum_names<pl_mixture::Init>{"auto", "spectral", "random", "kmeans", "moments", "tensor", "file"};
 template <>
 inline constexpr std::array<std::string_view, 3> enum_names<pl_mixture::Toggle>{"auto", "on", "off"};
 template <>

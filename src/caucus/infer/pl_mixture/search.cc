@@ -170,6 +170,8 @@ SearchResult search(const Objective& objective, const Options& options, const Ru
     throw UsageError(fmt::format("init = {} does not take rankings with ties; choose init = random", name_of(options.init)));
   if (num > 1 && options.init == Init::moments && (objective.has_ties() || objective.data().unranked == Unranked::absent))
     throw UsageError("init = moments takes complete rankings and ballots that stop early; choose init = spectral or random");
+  if (options.init == Init::tensor && num > 1 && objective.data().unranked == Unranked::absent)
+    throw UsageError("init = tensor takes complete rankings and ballots whose unlisted items are last; choose init = spectral or random");
   // A start from the first places alone, from k-means and the like is one thing; random ones want company.
   const int automatic = options.method != Method::em ? 1 : std::min(2 + 2 * num, 30);
   const bool trivial = num == 1 || !(objective.total_weight() > 0.0);

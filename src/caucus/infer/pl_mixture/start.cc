@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "caucus/base/random.h"
+#include "caucus/infer/mallows_tensor/start.h"
 #include "caucus/infer/pl_mixture/moments.h"
 
 namespace caucus::pl_mixture {
@@ -72,6 +73,15 @@ Parameters Starts::make(Init kind, std::uint64_t index) {
     case Init::moments:
       start = moments_start(objective_, seed_, index);
       break;
+    case Init::tensor: {
+      // First-position probabilities of the terms of the top-3 tensor are the worths.
+      const tensor::TensorStart terms = tensor::tensor_start(objective_.data().rankings, objective_.num_items(), num, seed_ + index);
+      start.weights = terms.weight;
+      for (std::size_t k = 0; k < num; ++k)
+        for (std::size_t i = 0; i < objective_.num_items(); ++i) start.utilities[k * objective_.num_items() + i] = std::log(terms.first[k][i]);
+      start.centre_all();
+      break;
+    }
     default:
       if (num > 1) start = random_start(objective_, seed_, index);
   }
