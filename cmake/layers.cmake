@@ -60,7 +60,7 @@ caucus_layer(evaluate infer)
 if(CAUCUS_REPORT)
   caucus_layer(report result)
   target_sources(caucus_report PRIVATE ${report_page})
-  target_compile_definitions(caucus_report INTERFACE CAUCUS_REPORT)
+  target_compile_definitions(caucus_report INTERFACE $<BUILD_INTERFACE:CAUCUS_REPORT>)
 endif()
 caucus_layer(service infer evaluate io)
 

@@ -30,3 +30,11 @@ add_custom_command(OUTPUT ${report_page} ${PROJECT_BINARY_DIR}/web/page.html
   COMMAND ${NODE_PROGRAM} ${web}/tools/bundle.mjs ${PROJECT_BINARY_DIR}/web
   DEPENDS ${npm_stamp} ${web_sources} ${web}/tools/bundle.mjs
   WORKING_DIRECTORY ${web} COMMENT "The report's page" VERBATIM)
+
+# Called once the command exists.
+function(caucus_report_tests)
+  add_test(NAME web_types COMMAND ${NPM_PROGRAM} run --silent check WORKING_DIRECTORY ${web})
+  add_test(NAME web_views COMMAND ${NPM_PROGRAM} run --silent test WORKING_DIRECTORY ${web})
+  add_test(NAME report_in_browser COMMAND ${PROJECT_SOURCE_DIR}/scripts/test-report.sh ${PROJECT_BINARY_DIR})
+  set_tests_properties(report_in_browser PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 600)
+endfunction()

@@ -1,9 +1,13 @@
 #include "report.h"
 
+#include <map>
+
 #include <fmt/format.h>
 
 #include "caucus/base/error.h"
 #include "caucus/io/source.h"
+#include "caucus/io/table.h"
+#include "caucus/service/regression.h"
 #ifdef CAUCUS_REPORT
 #include "caucus/report/html.h"
 #endif
@@ -32,9 +36,44 @@ namespace {
 struct ReportFlags {
   std::vector<std::string> files;
   DataFlags data;
-  std::string out, title;
+  std::string out, title, path;
   std::uint64_t seed = 1;
 };
+
+// The path of `regress --path` becomes part of the model's JSON: [{"estimate", "a", "lambda"}, ...].
+void add_path(const std::string& file, nlohmann::json& model) {
+  const Table table = read_table(file);
+  const Column &estimate = table.column("estimate"), &a = table.column("a"), &outcome = table.column("class"), &feature = table.column("feature"),
+               &value = table.column("value");
+  if (!a.is_numeric() || !value.is_numeric()) throw DataError(fmt::format("{}: the columns a and value must hold numbers", table.source));
+  const auto text = [](const Column& column, std::size_t row) { return column.is_numeric() ? fmt::format("{}", column.numbers[row]) : column.texts[row]; };
+  const auto place = [&](const nlohmann::json& names, const std::string& name) {
+    for (std::size_t i = 0; i < names.size(); ++i)
+      if ((names[i].is_object() ? names[i].value("name", std::string()) : names[i].get<std::string>()) == name) return i;
+    throw DataError(fmt::format("{}: '{}' is no class or feature of the model", table.source, name));
+  };
+  std::map<std::pair<std::string, double>, nlohmann::json> points;
+  const std::vector<double> none(model.at("features").size(), 0.0);
+  for (std::size_t row = 0; row < value.numbers.size(); ++row) {
+    nlohmann::json& lambda = points[{text(estimate, row), a.numbers[row]}];
+    if (lambda.is_null()) lambda = nlohmann::json(std::vector<std::vector<double>>(model.at("classes").size(), none));
+    lambda[place(model["classes"], text(outcome, row))][place(model["features"], text(feature, row))] = value.numbers[row];
+  }
+  model["path"] = nlohmann::json::array();
+  for (const auto& [key, lambda] : points) model["path"].push_back({{"estimate", key.first}, {"a", key.second}, {"lambda", lambda}});
+}
+
+// What a regression predicts for a table whose classes are known.
+void add_scores(const std::string& model_path, const std::string& data_path, ReportRequest& request) {
+  const RegressionModel model = RegressionModel::load(model_path);
+  if (model.ranking) return;
+  const Predictions predictions = predict_table(model, read_table(data_path), std::nullopt);
+  ClassScores scores;
+  scores.labels = predictions.labels;
+  for (const std::size_t row : predictions.labelled)
+    for (Eigen::Index k = 0; k < predictions.probabilities.cols(); ++k) scores.probabilities.push_back(predictions.probabilities(static_cast<Eigen::Index>(row), k));
+  if (!scores.labels.empty()) request.class_scores = std::move(scores);
+}
 
 // A file is a model or what `compare --out` wrote.
 void read_input(const std::string& path, ReportRequest& request) {
@@ -50,7 +89,14 @@ void run_report(const ReportFlags& flags, Context& context) {
   ReportRequest request;
   for (const std::string& path : flags.files) read_input(path, request);
   Dataset data;
-  if (!flags.data.path.empty()) {
+  const bool regression = !request.models.empty() && request.models.front().model == nullptr;
+  if (!flags.path.empty()) {
+    if (!regression) throw UsageError("--path belongs to a regression: the first model is none");
+    add_path(flags.path, request.models.front().json);
+  }
+  if (!flags.data.path.empty() && regression) {
+    add_scores(flags.files.front(), flags.data.path, request);
+  } else if (!flags.data.path.empty()) {
     // Unlisted items mean what they meant to the first model that says so.
     std::optional<Unranked> fallback;
     for (const ReportModel& one : request.models)
@@ -77,6 +123,7 @@ void add_report(CLI::App& app, Context& context) {
   command->add_option("--data", flags->data.path, "the rankings: adds memberships, the map of ballots and the check of the fit")->type_name("DATA");
   add_data_flags(*command, flags->data);
   command->add_option("-o,--out", flags->out, "the page to write; a name that ends in .json gets the data alone")->required()->type_name("FILE");
+  command->add_option("--path", flags->path, "regression: what 'regress --path' wrote")->type_name("FILE");
   command->add_option("--title", flags->title, "title of the page");
   command->add_option("--seed", flags->seed, "seed of the sample of ballots and of simulations")->capture_default_str();
   command->add_option("--threads", context.threads, "number of threads, 0 for all cores")->check(CLI::Range(0, 4096))->capture_default_str();

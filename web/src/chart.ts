@@ -15,7 +15,7 @@ export interface AxisOptions {
 
 export function axisBottom(scale: Scale, top: number, bottom: number, options: AxisOptions): SVGGElement {
   const [from, to] = scale.range();
-  const ticks = options.ticks ?? scale.ticks(options.count ?? Math.max(2, Math.round((to - from) / 90)));
+  const ticks = options.ticks ?? scale.ticks(options.count ?? Math.max(3, Math.round((to - from) / 90)));
   const group = s("g", { class: "axis" });
   const low = Math.min(from, to), high = Math.max(from, to);
   for (const tick of ticks) {

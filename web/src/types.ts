@@ -130,6 +130,7 @@ export interface Regression {
   lambda: number[][]; // per class, per feature
   intervals?: (Interval | null)[][];
   scale: string; // what the numbers are
+  left_out?: number; // features of smaller coefficients that the report does not hold
   path?: { parameter: string; values: number[]; series: { name: string; estimator: string; values: number[] }[] };
   roc?: { name: string; auc: number; fpr: number[]; tpr: number[] }[];
   calibration?: { predicted: number; observed: number; count: number; low: number; high: number }[];

@@ -120,6 +120,9 @@ FamilyWords family_words(const std::string& family) {
         "strictness for each place."}},
       {"kde", {"Kernel density", "There are no groups here: every ranking in the data spreads some probability to rankings like it."}},
       {"ebms", {"Mean shift", "Rankings drift towards the rankings around them until they meet; those that meet are a group."}},
+      {"logit-lasso",
+       {"Multinomial logit with lasso prior",
+        "Every feature pulls towards or away from every outcome, compared with the last one; the prior keeps small pulls near zero."}},
       {"pl-regression",
        {"Plackett-Luce regression",
         "Every feature gives every outcome a share; the larger an outcome's total, the likelier it comes first. A coefficient of zero means the "

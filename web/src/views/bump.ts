@@ -29,18 +29,17 @@ export const bump: ViewMaker = (state) => {
       const narrow = width < 520;
       const firstNames = model.groups[visible[0]].order.slice(0, depth).map((i) => model.items[i]);
       const lastNames = model.groups[visible[visible.length - 1]].order.slice(0, depth).map((i) => model.items[i]);
-      const left = widestLabel(firstNames, narrow ? width * 0.34 : Math.min(200, width * 0.26)) + 22;
-      const right = visible.length > 1 ? widestLabel(lastNames, narrow ? width * 0.3 : Math.min(200, width * 0.26)) + 22 : 20;
+      const left = widestLabel(firstNames, narrow ? width * 0.38 : Math.min(200, width * 0.26)) + 22;
+      const right = visible.length > 1 && !narrow ? widestLabel(lastNames, Math.min(200, width * 0.26)) + 22 : 20;
       const row = 26, head = 44, height = head + depth * row + (n > depth ? 22 : 6);
       const x = (v: number) => (visible.length === 1 ? left : left + (v / (visible.length - 1)) * (width - left - right));
       const limit = head + (depth - 0.35) * row + (n > depth ? 18 : 0);
       const y = (place: number) => Math.min(head + (place - 0.5) * row, limit);
       const drawing = svgRoot(width, height, "Consensus ranking of each group");
       visible.forEach((k, v) => {
-        const anchor = visible.length === 1 || v === 0 ? "middle" : "middle";
-        const roomy = width / visible.length > 90;
-        drawing.append(s("text", { class: "column-head", x: x(v), y: 16, "text-anchor": anchor }, roomy ? `Group ${model.groups[k].label}` : String(model.groups[k].label)),
-          s("text", { class: "column-sub", x: x(v), y: 31, "text-anchor": "middle" }, percent(model.groups[k].weight)));
+        const gap = visible.length > 1 ? x(1) - x(0) : 200, roomy = gap > 64;
+        drawing.append(s("text", { class: "column-head", x: x(v), y: 16, "text-anchor": "middle" }, roomy ? `Group ${model.groups[k].label}` : String(model.groups[k].label)),
+          s("text", { class: "column-sub", x: x(v), y: 31, "text-anchor": "middle" }, gap > 30 ? percent(model.groups[k].weight) : ""));
         drawing.append(s("line", { class: `column ${colourClass(state.colour(k))}`, x1: x(v), x2: x(v), y1: head, y2: head + depth * row }));
       });
       const path = line<[number, number]>().curve(curveBumpX);
@@ -65,7 +64,7 @@ export const bump: ViewMaker = (state) => {
         });
         if (best <= depth) parts.append(s("text", { x: left - 16, y: y(best), "text-anchor": "end", "dominant-baseline": "central" }, fitText(model.items[item], left - 18)));
         const last = places[visible[visible.length - 1]][item];
-        if (visible.length > 1 && last <= depth)
+        if (visible.length > 1 && !narrow && last <= depth)
           parts.append(s("text", { x: width - right + 16, y: y(last), "dominant-baseline": "central" }, fitText(model.items[item], right - 18)));
         mark(parts, model.items[item], ...visible.slice(0, 12).map((k) => [`Group ${model.groups[k].label}`, ordinal(places[k][item])] as [string, string]));
         parts.addEventListener("click", () => { pinned = pinned === item ? -1 : item; redraw(); });

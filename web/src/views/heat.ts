@@ -68,15 +68,16 @@ export const headToHead: ViewMaker = (state) => {
       const left = widestLabel(shown.map((i) => model.items[i]), Math.min(200, width * 0.38)) + 10;
       const wide = Math.min(64, (width - left) / Math.max(across.length, 1)), high = Math.max(20, Math.min(30, wide));
       const nameLength = widestLabel(across.map((i) => model.items[i]), 110, 12.5);
-      const level = wide > nameLength + 8, head = level ? 24 : nameLength * 0.72 + 24;
-      const turnedRoom = level ? 0 : Math.max(0, left + across.length * wide + nameLength * 0.72 - width);
-      const step = (left + across.length * wide + turnedRoom > width) ? wide - turnedRoom / Math.max(1, across.length) : wide;
+      // Names above the columns: level where they fit, slanted, or upright where columns are too narrow for slanted lines of text.
+      const level = wide > nameLength + 8, slanted = !level && (width - left - 0.72 * nameLength) / Math.max(across.length, 1) >= 18;
+      const head = level ? 24 : (slanted ? nameLength * 0.72 + 12 : nameLength) + 12;
+      const step = slanted ? Math.min(wide, (width - left - 0.72 * nameLength - 4) / Math.max(across.length, 1)) : wide;
       const drawing = svgRoot(width, head + shown.length * high + 2, `Head-to-head probabilities, ${who()}`);
       across.forEach((item, c) => {
         const x = left + (c + 0.5) * step;
         const name = fitText(model.items[item], level ? step - 4 : 110, 12.5);
         drawing.append(level ? s("text", { class: "column-head", x, y: 15, "text-anchor": "middle" }, name)
-          : s("text", { class: "column-head", "text-anchor": "start", transform: `translate(${x + 2},${head - 8}) rotate(-45)` }, name));
+          : s("text", { class: "column-head", "text-anchor": "start", transform: slanted ? `translate(${x + 2},${head - 8}) rotate(-45)` : `translate(${x + 4},${head - 6}) rotate(-90)` }, name));
       });
       shown.forEach((item, r) => {
         drawing.append(s("text", { x: left - 10, y: head + (r + 0.5) * high, "text-anchor": "end", "dominant-baseline": "central" }, fitText(model.items[item], left - 10)));

@@ -28,9 +28,10 @@ export const coefficients: ViewMaker = (state) => {
       const left = widestLabel(shown.map((j) => fit.features[j]), Math.min(220, width * 0.36)) + 12, right = 16, row = Math.max(24, 10 + 7 * Math.min(classes.length, 4)), height = shown.length * row + 44;
       const top = Math.max(1e-9, ...features.flatMap((j) => classes.map((k) => fit.lambda[k][j])));
       const high = Math.max(top, Math.min(top * 1.5, ...[Math.max(top, ...features.flatMap((j) => classes.map((k) => fit.intervals?.[k]?.[j]?.[1] ?? 0)))]));
-      const x = scaleLinear(padded(0, high, 0.02), [left, width - right]).clamp(true);
+      const least = Math.min(0, ...features.flatMap((j) => classes.map((k) => fit.lambda[k][j])));
+      const x = scaleLinear(padded(least, high, 0.02), [left, width - right]).clamp(true);
       const drawing = svgRoot(width, height, "Coefficients by feature and outcome");
-      drawing.append(axisBottom(x, 0, height - 40, { format: (v) => number(v), ticks: x.ticks(Math.max(2, (width - left) / 90)).filter((t) => t >= 0), label: "coefficient" }));
+      drawing.append(axisBottom(x, 0, height - 40, { format: (v) => number(v), ticks: x.ticks(Math.max(2, (width - left) / 90)).filter((t) => t >= least), label: "coefficient" }));
       shown.forEach((j, r) => {
         const y = r * row + row / 2;
         drawing.append(s("line", { class: "row-line", x1: left, x2: width - right, y1: y + row / 2, y2: y + row / 2 }),
@@ -46,7 +47,7 @@ export const coefficients: ViewMaker = (state) => {
       return { drawing: shown.length ? drawing : h("p", { class: "note" }, "No feature has this name."), controls: [
         selectBox("Sort", [["size", "largest first"], ["name", "by name"], ["file", "as in the model"]], sort, (v) => { sort = v; redraw(); }),
         legend(classes.map((k) => [k, fit.classes[k]])), ...pager.control(features.length, "Features", redraw)],
-        note: fit.classes.length > CLASSES ? `The first ${CLASSES} of ${fit.classes.length} outcomes; the table has all.` : undefined };
+        note: [fit.classes.length > CLASSES ? `The first ${CLASSES} of ${fit.classes.length} outcomes; the table has all.` : "", fit.left_out ? `${count(fit.left_out)} features with smaller coefficients are left out.` : ""].join(" ").trim() || undefined };
     },
     table: () => ({ columns: ["feature", "class", "coefficient", "low", "high"], rows: fit.classes.flatMap((name, k) => fit.features.map((f, j) => [f, name, fit.lambda[k][j], fit.intervals?.[k]?.[j]?.[0], fit.intervals?.[k]?.[j]?.[1]])) }),
   };
