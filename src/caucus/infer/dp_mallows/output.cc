@@ -121,6 +121,23 @@ nlohmann::json posterior_json(const Result& result, bool alpha_sampled) {
   json["point_estimate"] = {{"criterion", "minimum expected variation of information over the draws"}, {"expected_vi", result.expected_vi}};
   json["diagnostics"] = {{"num_clusters", diagnostics(clusters)}, {"log_joint", diagnostics(joint)}};
   if (alpha_sampled) json["diagnostics"]["alpha"] = diagnostics(alpha);
+  // Co-clustering of some ballots, evenly spread over the file, for a look: at most 120.
+  const std::size_t step = (result.labels.size() + 119) / 120;
+  std::vector<std::size_t> shown;
+  for (std::size_t i = 0; i < result.labels.size(); i += std::max<std::size_t>(step, 1)) shown.push_back(i);
+  if (!result.assignments.empty() && shown.size() > 1) {
+    nlohmann::json labels = nlohmann::json::array(), values = nlohmann::json::array();
+    for (const std::size_t i : shown) {
+      std::vector<double> row;
+      for (const std::size_t j : shown) {
+        const auto together = std::count_if(result.assignments.begin(), result.assignments.end(), [&](const auto& draw) { return draw[i] == draw[j]; });
+        row.push_back(std::round(1000.0 * static_cast<double>(together) / static_cast<double>(result.assignments.size())) / 1000.0);
+      }
+      labels.push_back(result.labels[i] + 1);
+      values.push_back(std::move(row));
+    }
+    json["coclustering"] = {{"labels", std::move(labels)}, {"values", std::move(values)}};
+  }
   json["traces"] = nlohmann::json::array();
   for (const Trace& trace : result.traces) {
     nlohmann::json one{{"num_clusters", thinned(trace.num_clusters)}, {"log_joint", thinned(trace.log_joint)}};
