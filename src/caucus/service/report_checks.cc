@@ -151,6 +151,18 @@ Json traces_json(const Json& model) {
         std::replace(shown.begin(), shown.end(), '_', ' ');
         add(shown.c_str(), sampler, &values);
       }
+  // The same as one object per chain: [{"num_clusters": [...], "log_joint": [...]}, ...].
+  if (const Json* list = find(model, {"posterior", "traces"}); list != nullptr && list->is_array() && !list->empty() && (*list)[0].is_object())
+    for (const auto& [name, first] : (*list)[0].items()) {
+      Json chains = Json::array();
+      for (const Json& chain : *list)
+        if (const Json* values = find(chain, {name.c_str()}); values != nullptr && values->is_array()) chains.push_back(*values);
+      std::string shown = name == "num_clusters" ? "number of groups" : name;
+      std::replace(shown.begin(), shown.end(), '_', ' ');
+      add(shown.c_str(), sampler, &chains);
+    }
+  // The number of groups is what a reader asks for first.
+  std::stable_partition(traces.begin(), traces.end(), [](const Json& trace) { return trace["name"] == "number of groups"; });
   add("log-likelihood of the draws", sampler, find(model, {"fit", "draws_loglik"}));
   add("objective", "The value that the fit makes as large as it can, round by round. It should rise and level off.", find(model, {"fit", "trace"}));
   return traces;
@@ -187,6 +199,27 @@ Json diagnostics_json(const Json& model, const VoterView* voters, const Dataset*
       add("Starts that agree", fmt::format("{:.0f} of {:.0f}", *agreeing, *tried),
           alone ? "only one start found this result: try more restarts." : "fits from different starts ended at the same result.", !alone);
     }
+  if (const auto starts = number_at(model, {"fit", "restarts", "starts"}))
+    if (const auto agreed = number_at(model, {"fit", "restarts", "agreed"}); agreed && *starts > 1.0) {
+      add("Starts that agree", fmt::format("{:.0f} of {:.0f}", *agreed, number_at(model, {"fit", "restarts", "finished"}).value_or(*starts)),
+          *agreed <= 1.0 ? "only one start found this result: try more restarts." : "fits from different starts ended at the same result.", *agreed > 1.0);
+    }
+  if (const Json* proven = find(model, {"fit", "consensus_proven"}); proven != nullptr && proven->is_boolean())
+    add("Orders", proven->get<bool>() ? "proven best" : "not proven best",
+        proven->get<bool>() ? "no other order fits the groups better." : "a search found them; a better one may exist.", proven->get<bool>());
+  if (const Json* found = find(model, {"posterior", "diagnostics"}); found != nullptr && found->is_object())
+    for (const auto& [name, values] : found->items()) {
+      std::string shown = name == "num_clusters" ? "number of groups" : name;
+      std::replace(shown.begin(), shown.end(), '_', ' ');
+      if (const auto rhat = number_at(values, {"rhat"}))
+        add("R-hat, " + shown, fmt::format("{:.3f}", *rhat), *rhat < 1.05 ? "the runs agree (below 1.05)." : "the runs do not agree (1.05 or more): run longer.", *rhat < 1.05);
+      if (const auto ess = number_at(values, {"effective_sample_size"}))
+        add("Effective draws, " + shown, fmt::format("{:.0f}", *ess), *ess >= 100.0 ? "enough for means and intervals." : "fewer than 100: run longer for intervals you can lean on.",
+            *ess >= 100.0);
+    }
+  if (const Json* components = find(model, {"components"}); components != nullptr && components->is_array() && !components->empty() && model.value("family", std::string()) == "kde")
+    if (const auto bandwidth = number_at((*components)[0], {"theta"}))
+      add("Kernel width (theta)", fmt::format("{:.4g}", *bandwidth), "the larger, the closer the probability stays to the rankings seen.");
   if (const auto rhat = number_at(model, {"fit", "rhat_max"}))
     add("R-hat", fmt::format("{:.3f}", *rhat), *rhat < 1.05 ? "the runs agree (below 1.05)." : "the runs do not agree (1.05 or more): run longer.", *rhat < 1.05);
   if (const auto ess = number_at(model, {"fit", "ess_min"}))

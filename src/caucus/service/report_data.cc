@@ -36,6 +36,25 @@ struct Parts {
 
 Json interval(double low, double high) { return {rounded(low, 5), rounded(high, 5)}; }
 
+// A component with the intervals that its family keeps in "fit" instead: standard errors and bootstrap intervals by group.
+Json with_errors(const Json& model, std::size_t k) {
+  const Json* components = find(model, {"components"});
+  Json component = components != nullptr && k < components->size() ? (*components)[k] : Json::object();
+  const auto entry = [&](std::initializer_list<const char*> path) -> const Json* {
+    const Json* list = find(model, path);
+    return list != nullptr && list->is_array() && k < list->size() ? &(*list)[k] : nullptr;
+  };
+  if (const Json* error = entry({"fit", "standard_errors", "weight"}); error != nullptr && error->is_number()) component["weight_standard_error"] = *error;
+  if (const Json* error = entry({"fit", "standard_errors", "theta"}); error != nullptr) component[error->is_array() ? "theta_standard_errors" : "theta_standard_error"] = *error;
+  if (const Json* stable = entry({"fit", "stability", "components"}); stable != nullptr && stable->is_object())
+    for (const char* name : {"weight", "theta"})
+      if (const std::vector<double> ends = numbers_at(*stable, {fmt::format("{}_95", name).c_str()}, 2); !ends.empty() && std::isfinite(ends[0]) && std::isfinite(ends[1])) {
+        component[fmt::format("{}_low", name)] = ends[0];
+        component[fmt::format("{}_high", name)] = ends[1];
+      }
+  return component;
+}
+
 // Intervals as the file has them: posterior draws, bootstrap, else estimate +- 1.96 standard errors.
 Json weight_interval(const Json& component, double weight) {
   for (const char* home : {"posterior", "bootstrap"})
@@ -216,10 +235,10 @@ Json one_model_json(const ReportRequest& request, const ReportModel& one, Parts&
   json["order"] = parts.view.everyone.order;
   if (full) json["mean_place"] = rounded(parts.view.everyone.mean_place, 5);
   json["first_place"] = rounded(parts.view.everyone.first, 4);
-  const Json empty = Json::object();
   for (std::size_t k = 0; k < parts.num_shown; ++k) {
-    const Json* components = find(model, {"components"});
-    json["groups"].push_back(group_json(parts, components != nullptr && k < components->size() ? (*components)[k] : empty, k, full));
+    Json component = with_errors(model, k);
+    if (family == "kde") component.erase("theta");  // the kernel's width, not a group's
+    json["groups"].push_back(group_json(parts, component, k, full));
   }
   if (!parts.view.pair_items.empty() && n > 1) json["pairs"] = pairs_json(parts);
   if (model.contains("ties")) json["probabilities_how"] = "Probabilities are among rankings without ties.";
