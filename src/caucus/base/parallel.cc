@@ -1,5 +1,6 @@
 #include "caucus/base/parallel.h"
 
+#include <tbb/global_control.h>
 #include <tbb/info.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
@@ -14,6 +15,8 @@ void parallel_for(std::size_t count, int threads, const std::function<void(std::
     for (std::size_t i = 0; i < count; ++i) body(i);
     return;
   }
+  // More threads than cores are allowed when asked for; without this oneTBB caps them and says so on stderr.
+  const tbb::global_control allow(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(resolved));
   tbb::task_arena arena(resolved);
   arena.execute([&] {
     tbb::parallel_for(tbb::blocked_range<std::size_t>(0, count, 1),

@@ -55,6 +55,7 @@ const Embedding& Starts::embedding() {
 Parameters Starts::make(Init kind, std::uint64_t index) {
   const std::size_t num = objective_.num_components();
   if (num == 1 && kind != Init::spectral) kind = Init::random;
+  if (objective_.num_items() < 2 || objective_.batch().count == 0) kind = Init::random;  // nothing to embed or count
   if (kind == Init::automatic) kind = index == 0 && can_embed() ? Init::spectral : Init::random;
   Parameters start(num, objective_.num_items());
   // Restart r of k-means in start `index` has a stream of its own.
