@@ -126,7 +126,7 @@ class Enumeration {
 
 }  // namespace
 
-NormalizerTable exact_normalizers(const Components& components, int threads, std::uint64_t seed, std::size_t draws) {
+NormalizerTable exact_normalizers(const Components& components, int threads, std::uint64_t seed, std::size_t draws, std::size_t enumerate_up_to) {
   const std::size_t n = components.num_items(), num_components = components.size();
   const auto pairs = all_pairs(num_components);
   constexpr std::size_t points = NormalizerTable::cells + 1;
@@ -139,7 +139,7 @@ NormalizerTable exact_normalizers(const Components& components, int threads, std
     table.log_c[0].assign(points, end(0));
     return table;
   }
-  if (n <= NormalizerTable::max_enumerated_items) {
+  if (n <= enumerate_up_to) {
     std::vector<Enumeration> parts(n, Enumeration(components, pairs.size()));
     parallel_for(n, threads, [&](std::size_t first) { parts[first].run_from(first); });
     for (std::size_t p = 0; p < pairs.size(); ++p)

@@ -44,7 +44,8 @@ struct NormalizerTable {
   // In between by monotone cubic interpolation of the convex function log c; at grid points as is.
   double at(std::size_t pair, double share) const;
 };
-NormalizerTable exact_normalizers(const Components& components, int threads, std::uint64_t seed = 1, std::size_t draws = 20000);
+NormalizerTable exact_normalizers(const Components& components, int threads, std::uint64_t seed = 1, std::size_t draws = 20000,
+                                  std::size_t enumerate_up_to = NormalizerTable::max_enumerated_items);
 
 // Gibbs sampler of the model with fixed weights (as the paper draws its synthetic data): heat-bath swaps of neighbours, O(M) each; one sweep is
 // n^2 of them. `ranking` is the state.
