@@ -178,7 +178,7 @@ TEST(RecoverRest, LinearSystemCase) {
   const MallowsPair truth = make_pair(0.45, 0.7, 0.9, {0, 1, 2, 3, 4, 5, 6}, {1, 0, 3, 2, 5, 6, 4});
   const TopCounts counts = exact_source(truth)({});
   const TopK top = partial_knowledge(truth, 2);
-  EXPECT_FALSE(find_pivot(counts, top, 0.9, 1e-3).has_value());
+  EXPECT_FALSE(find_pivot(counts, top, 0.9, 0.05).has_value());
   // Lemma 10.1 leaves an error, so the order may be a little off; the exact form of the step mends it.
   const MallowsPair near = recover_by_linear_system(counts, top);
   EXPECT_LE(kendall(near.centre[0], truth.centre[0]) + kendall(near.centre[1], truth.centre[1]), 6u);
@@ -237,7 +237,11 @@ TEST(HandleDegenerateCases, CommonPrefixIsTakenOff) {
   const MallowsPair truth = make_pair(0.5, 3.0, 3.0, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, {0, 1, 2, 3, 9, 8, 7, 6, 5, 4});
   const RankingSet rankings = draw_rankings(truth, 50000, 11);
   const CountSource source = [&](std::span<const ItemId> deleted) { return count_rankings(rankings, 10, 1, deleted); };
-  const LearnResult result = learn_two_mallows(source({}), source, {}, 1);
+  EXPECT_TRUE(same_centres(learn_two_mallows(source({}), source, {}, 1).pair, truth));
+  // Climbing can mend what the shallow explanation misses; without it the recursion alone sees the reversed rest.
+  LearnOptions options;
+  options.climb = false;
+  const LearnResult result = learn_two_mallows(source({}), source, options, 1);
   EXPECT_EQ(result.branch, Branch::recursion) << name_of(result.branch);
   EXPECT_TRUE(same_centres(result.pair, truth));
   ASSERT_GE(result.common_prefix.size(), 1u);
