@@ -260,8 +260,9 @@ class CommandLine(unittest.TestCase):
         model = self.path("hand.json", {**HAND_MODEL, "items": [f"i{i}" for i in range(30)], "components": [
             {"weight": 0.5, "utilities": [math.sin(k + i) for i in range(30)]} for k in range(2)]})
         data, out = self.path("big.soc"), self.path("m.json")
-        self.ok("sample", model, "-n", 60000, "--out", data)
-        process = subprocess.Popen([CAUCUS, "fit", data, "-k", "6", "--tolerance", "0", "--max-iterations", "1000000", "--out", out, "--json"],
+        self.ok("sample", model, "-n", 5000, "--out", data)
+        # A chain so long that only the signal can end it.
+        process = subprocess.Popen([CAUCUS, "fit", data, "-k", "2", "--method", "gibbs", "--sweeps", "100000000", "--burnin", "10", "--out", out, "--json"],
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         time.sleep(3)
         process.send_signal(signal.SIGINT)
