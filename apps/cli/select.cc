@@ -1,5 +1,7 @@
 
 #include <cmath>
+#include <cstdlib>
+#include <fstream>
 
 #include <fmt/format.h>
 
@@ -124,6 +126,15 @@ void run_select(SelectFlags& flags, Context& context) {
   }
 }
 
+// The peak resident memory of this process, which Linux lets a process reset.
+void reset_peak_memory() { std::ofstream("/proc/self/clear_refs") << "5"; }
+double peak_memory_bytes() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with("VmHWM:")) return 1024.0 * std::strtod(line.c_str() + 6, nullptr);
+  return 0.0;
+}
+
 struct CompareFlags {
   DataFlags data;
   std::vector<std::string> contenders{"pl", "mallows", "gmallows"};
@@ -137,13 +148,13 @@ std::string show_comparison(const Comparison& comparison, const Context& context
   const Style style(context.color_stdout());
   std::size_t width = 8;
   for (const CompareRow& row : comparison.table) width = std::max(width, display_width(row.label));
-  std::string text = fmt::format("{}{}   held out per ballot       behind the best         groups   seconds{}\n", style.bold, fit_width("family", width), style.reset);
+  std::string text = fmt::format("{}{}   held out per ballot       behind the best         groups   seconds   memory{}\n", style.bold, fit_width("family", width), style.reset);
   for (const CompareRow& row : comparison.table) {
     if (row.refused)
       text += fmt::format("{}   {}left out: {}{}\n", fit_width(row.label, width), style.dim, printable(*row.refused), style.reset);
     else
-      text += fmt::format("{}   {:>10.5f} ± {:<8.5f}  {:>9.5f} ± {:<8.5f}  {:>8.1f}  {:>8.2f}\n", fit_width(row.label, width), row.heldout_mean,
-                          row.heldout_se, row.behind_best.mean, row.behind_best.standard_error, row.groups, row.seconds);
+      text += fmt::format("{}   {:>10.5f} ± {:<8.5f}  {:>9.5f} ± {:<8.5f}  {:>8.1f}  {:>8.2f}  {:>4.0f} MB\n", fit_width(row.label, width), row.heldout_mean,
+                          row.heldout_se, row.behind_best.mean, row.behind_best.standard_error, row.groups, row.seconds, row.peak_bytes.value_or(0.0) / 1e6);
   }
   if (!comparison.note.empty()) text += "\n" + comparison.note + "\n";
   return text + fmt::format("\n{}Mean log-probability of a ballot the model has not seen, ± standard error; higher is better.{}\n", style.dim, style.reset);
@@ -152,6 +163,8 @@ std::string show_comparison(const Comparison& comparison, const Context& context
 void run_compare(CompareFlags& flags, Context& context) {
   for (const std::string& text : flags.contenders) flags.request.contenders.push_back(parse_contender(text));
   flags.request.candidates = parse_candidates(flags.candidates);
+  flags.request.reset_peak_memory = reset_peak_memory;
+  flags.request.peak_memory_bytes = peak_memory_bytes;
   const Dataset data = read_data(context, flags.data);
   Comparison comparison;
   {
@@ -172,6 +185,7 @@ void run_compare(CompareFlags& flags, Context& context) {
       one["groups"] = row.groups;
     }
     one["seconds"] = row.seconds;
+    one["peak_bytes"] = number_or_null(row.peak_bytes);
     table.push_back(one);
   }
   Json json = {{"schema", "caucus.compare/1"}, {"folds", flags.request.folds}, {"seed", flags.seed}, {"num_rankings", json_count(data.rankings.total_weight())},

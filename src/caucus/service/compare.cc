@@ -34,6 +34,7 @@ Scored run_contender(const Contender& contender, const std::vector<Split>& split
   const Family& family = find_family(contender.family);
   const bool choose = has_option(family.info(), "components") && !contender.options.contains("components") && !request.candidates.empty();
   const double before = run.seconds();
+  if (request.reset_peak_memory) request.reset_peak_memory();
   try {
     for (const Split& split : splits) {
       FitOutcome outcome;
@@ -56,6 +57,7 @@ Scored run_contender(const Contender& contender, const std::vector<Split>& split
     result.row.refused = refusal.what();
   }
   result.row.seconds = run.seconds() - before;
+  if (request.peak_memory_bytes) result.row.peak_bytes = request.peak_memory_bytes();
   if (interrupted && !result.row.refused) result.row.refused = "interrupted before all folds were scored";
   if (!result.row.refused) {
     result.row.heldout_mean = result.scores.mean();

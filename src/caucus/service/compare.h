@@ -1,6 +1,7 @@
 // Which family: held-out log-likelihood per ballot on the same folds.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,6 +23,9 @@ struct CompareRequest {
   std::vector<Contender> contenders;
   std::vector<int> candidates;  // K to choose from by BIC on each training part, where the contender does not fix it
   int folds = 5;
+  // Peak memory is the operating system's to tell: the front door says how to start and read the measure, or leaves it out.
+  std::function<void()> reset_peak_memory;
+  std::function<double()> peak_memory_bytes;
 };
 
 struct CompareRow {
@@ -32,6 +36,7 @@ struct CompareRow {
   PairedDifference behind_best;        // the best one's mean minus this one's, ballot by ballot
   double groups = 0.0;                 // mean number of groups over the folds
   double seconds = 0.0;                // fitting and scoring, all folds
+  std::optional<double> peak_bytes;    // of the whole process while this one ran
 };
 
 struct Comparison {
