@@ -10,3 +10,5 @@ say() { printf '\n$ caucus %s\n' "$*"; "$caucus" "$@"; }
 say info examples/town.soi
 say fit examples/town.soi -k 3 --out "$out/town.json"
 say assign "$out/town.json" examples/town.soi --out "$out/members.csv"
+say report "$out/town.json" --data examples/town.soi --out "$out/town.html"
+printf '\nOpen this in a browser: %s\n' "$PWD/$out/town.html"
