@@ -151,6 +151,22 @@ void RankingSetBuilder::append(std::span<const ItemId> items, double weight, std
 
 void RankingSetBuilder::flush() {
   if (waiting_.empty()) return;
+  // Rows that were seen before will be compared with what is stored, far away in memory. Each step's lines are asked for while
+  // those of the step before arrive.
+  if (!table_.empty()) {
+    const std::size_t mask = table_.size() - 1;
+    const auto likely = [&](const Waiting& row) {
+      const Slot& slot = table_[row.hash & mask];
+      return slot.index != 0 && slot.hash == row.hash ? slot.index : 0;
+    };
+    for (const Waiting& row : waiting_)
+      if (const std::uint32_t index = likely(row); index != 0) {
+        __builtin_prefetch(set_.offsets_.data() + index - 1);
+        __builtin_prefetch(set_.weights_.data() + index - 1, 1);
+      }
+    for (const Waiting& row : waiting_)
+      if (const std::uint32_t index = likely(row); index != 0) __builtin_prefetch(set_.items_.data() + set_.offsets_[index - 1]);
+  }
   for (const Waiting& row : waiting_) {
     const std::span<const ItemId> items{waiting_items_.data() + row.begin, row.size};
     const std::span<const std::uint8_t> ends{row.ties ? waiting_ends_.data() + row.begin : nullptr, row.ties ? row.size : 0};

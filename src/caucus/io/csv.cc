@@ -96,10 +96,11 @@ char guess_delimiter(std::string_view text) {
 }
 
 void append_csv_cell(std::string& out, std::string_view text, char delimiter) {
+  // Every byte that could pass for a delimiter is quoted: readers guess it from the header.
+  constexpr std::string_view special = ",;\t\"\n\r";
   const auto is_blank = [](char c) { return c == ' ' || c == '\t'; };
-  const bool quotes = !text.empty() && (is_blank(text.front()) || is_blank(text.back()) ||
-                                        std::ranges::any_of(text, [&](char c) {
-                                          return c == delimiter || c == '"' || c == '\n' || c == '\r' || c == '\0';
+  const bool quotes = !text.empty() && (is_blank(text.front()) || is_blank(text.back()) || std::ranges::any_of(text, [&](char c) {
+                                          return c == delimiter || special.find(c) != std::string_view::npos;
                                         }));
   if (!quotes) {
     out += text;

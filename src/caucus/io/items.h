@@ -40,6 +40,7 @@ class NumberIndex {
  public:
   static constexpr ItemId none = ItemIndex::none;
 
+  std::span<const ItemId> dense() const { return dense_; }  // ids of the small numbers; none where there is no such item
   ItemId find(std::uint64_t number) const {
     if (number < dense_.size()) return dense_[number];
     if (large_.empty()) return none;
@@ -95,6 +96,15 @@ class BallotRows {
     builder_.append(items_, weight, ties_ ? std::span<const std::uint8_t>(ends_) : std::span<const std::uint8_t>{});
     return true;
   }
+
+  // A whole ballot without ties, each item at most once: the caller has checked with mark().
+  void add_strict(std::span<const ItemId> items, double weight) { builder_.append(items, weight); }
+  // Starts a ballot whose items go to add_strict(); returns its stamp. `items` bounds the ids.
+  std::uint64_t begin_strict(std::size_t items) {
+    if (seen_.size() < items) seen_.resize(items, 0);
+    return ++stamp_;
+  }
+  std::uint64_t* marks() { return seen_.data(); }  // by item: the last ballot that listed it
 
   std::size_t num_empty() const { return num_empty_; }
   void count_empty() { ++num_empty_; }

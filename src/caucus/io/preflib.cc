@@ -38,6 +38,7 @@ class Alternatives {
     return id;
   }
   std::size_t size() const { return numbers_.size(); }
+  std::span<const ItemId> dense() const { return index_.dense(); }
 
   std::vector<std::string> settle(std::vector<std::string>& warnings) const {
     std::vector<std::string> fallback;
@@ -75,7 +76,54 @@ class BallotReader {
   std::size_t num_lines = 0;
   std::size_t num_zero = 0;
 
-  // `p` is at the first byte of the line; returns the first byte of the next one.
+  // Lines "3: 1,2,3" without anything odd, as most are, as long as they come; counts them into `line`. Every line up to `stop`
+  // ends in a line break, so bytes are read without looking for the end. Returns the first byte of the line where it stopped:
+  // read_line() takes that one, and says what is wrong with it if anything is.
+  const char* read_plain_lines(const char* p, const char* stop, std::size_t& line) {
+    if (!names_given_ || reverse) return p;
+    const std::span<const ItemId> ids = alternatives_.dense();
+    plain_items_.resize(alternatives_.size());
+    const char* line_begin = p;
+    while (p < stop) {
+      std::uint64_t count = 0;
+      const char* digits = p;
+      while (is_digit(*p)) count = count * 10 + static_cast<std::uint64_t>(*p++ - '0');
+      if (p == digits || p - digits > 15 || count == 0 || *p != separator_) return line_begin;
+      ++p;
+      p += *p == ' ' ? 1 : 0;
+      const std::uint64_t stamp = rows.begin_strict(plain_items_.size());
+      std::uint64_t* marks = rows.marks();
+      std::size_t length = 0;
+      for (;;) {
+        unsigned number = static_cast<unsigned char>(*p) - unsigned{'0'};
+        if (number > 9) return line_begin;
+        for (unsigned digit = 0; (digit = static_cast<unsigned char>(*++p) - unsigned{'0'}) <= 9;) {
+          number = number * 10 + digit;
+          if (number >= ids.size()) return line_begin;
+        }
+        if (number >= ids.size()) return line_begin;
+        const ItemId item = ids[number];
+        if (item == NumberIndex::none || marks[item] == stamp) return line_begin;
+        marks[item] = stamp;
+        plain_items_[length++] = item;
+        if (*p == ',') {
+          ++p;
+          p += *p == ' ' ? 1 : 0;
+          continue;
+        }
+        p += *p == '\r' ? 1 : 0;
+        if (*p != '\n') return line_begin;
+        break;
+      }
+      rows.add_strict({plain_items_.data(), length}, static_cast<double>(count));
+      ++num_lines;
+      ++line;
+      line_begin = ++p;
+    }
+    return p;
+  }
+
+  // Any line. `p` is at its first byte; returns the first byte of the next one.
   const char* read_line(const char* p, std::size_t line) {
     line_begin_ = p;
     line_ = line;
@@ -189,9 +237,17 @@ class BallotReader {
   Alternatives& alternatives_;
   char separator_;
   bool names_given_;
+  std::vector<ItemId> plain_items_;
   const char* line_begin_ = nullptr;
   std::size_t line_ = 0;
 };
+
+// Where the next stretch of plain lines ends: behind the last line break within 16 MB. Then the pages behind can go.
+const char* next_stop(const char* p, const char* end) {
+  const char* stop = end - p > (16 << 20) ? p + (16 << 20) : end;
+  while (stop > p && stop[-1] != '\n') --stop;
+  return stop;
+}
 
 // The sense of a category's name, by the words people use: > 0 good, < 0 bad, 0 unknown.
 int category_sense(std::string_view name) {
@@ -271,22 +327,6 @@ Dataset finish(const Source& source, const ReadOptions& options, const Header& h
   return data;
 }
 
-// Lets the pages behind the reader go, every 16 MB.
-class Releaser {
- public:
-  explicit Releaser(const Source& source) : source_(source) {}
-  void at(const char* p) {
-    const auto position = static_cast<std::size_t>(p - source_.text().data());
-    if (position - last_ < (16U << 20)) return;
-    source_.release(position);
-    last_ = position;
-  }
-
- private:
-  const Source& source_;
-  std::size_t last_ = 0;
-};
-
 std::string_view line_at(const char* p, const char* end) {
   const auto* newline = static_cast<const char*>(std::memchr(p, '\n', static_cast<std::size_t>(end - p)));
   return {p, static_cast<std::size_t>((newline == nullptr ? end : newline) - p)};
@@ -354,9 +394,11 @@ Dataset read_preflib(const Source& source, const ReadOptions& options) {
   BallotReader ballots(text, diagnostics, alternatives, ':', names_given);
   const std::string type = header.data_type.empty() ? source.extension() : header.data_type;
   if (type == "cat") ballots.reverse = is_worst_first(header.categories, options, warnings);
-  Releaser releaser(source);
   for (; p < end; ++line_number) {
-    // Between ballots: blank lines and comments. The common case is decided by the first byte.
+    p = ballots.read_plain_lines(p, next_stop(p, end), line_number);
+    source.release(static_cast<std::size_t>(p - text.data()));
+    if (p >= end) break;
+    // Between ballots: blank lines and comments.
     if (!is_digit(*p)) {
       const std::string_view line = line_at(p, end);
       if (is_blank_line(line) || trim(line)[0] == '#') {
@@ -365,7 +407,6 @@ Dataset read_preflib(const Source& source, const ReadOptions& options) {
       }
     }
     p = ballots.read_line(p, line_number);
-    releaser.at(p);
   }
   diagnostics.throw_if_any();
   return finish(source, options, header, alternatives, ballots, names_given, std::move(warnings));
@@ -432,8 +473,10 @@ Dataset read_preflib_old(const Source& source, const ReadOptions& options) {
 
   const bool names_given = alternatives.size() > 0;
   BallotReader ballots(text, diagnostics, alternatives, ',', names_given);
-  Releaser releaser(source);
   while (p < end) {
+    p = ballots.read_plain_lines(p, next_stop(p, end), line_number);
+    source.release(static_cast<std::size_t>(p - text.data()));
+    if (p >= end) break;
     ++line_number;
     const std::string_view ahead = is_digit(*p) ? std::string_view("x") : line_at(p, end);
     if (is_blank_line(ahead)) {
@@ -441,7 +484,6 @@ Dataset read_preflib_old(const Source& source, const ReadOptions& options) {
       continue;
     }
     p = ballots.read_line(p, line_number);
-    releaser.at(p);
   }
   diagnostics.throw_if_any();
   return finish(source, options, header, alternatives, ballots, names_given, std::move(warnings));
