@@ -200,7 +200,7 @@ double cross_validated_shape(const RegressionInput& input, const RegressionReque
       const RegressionData train_part = input.data.select(in), test_part = input.data.select(out);
       Run quiet = run;
       quiet.observer = nullptr;
-      const EmResult fit = fit_em(train_part, {a, rate_for(request.options, a), std::min(request.options.max_steps, 2000), 1e-9}, quiet);
+      const EmResult fit = fit_em(train_part, {a, rate_for(request.options, a), std::min(request.options.max_steps, 2000), 1e-10}, quiet);
       const RowMatrix probabilities = class_probabilities(test_part.w, fit.lambda);
       for (std::size_t i = 0; i < test_part.num_rows(); ++i) {
         const std::size_t one[] = {i};
@@ -361,7 +361,7 @@ RegressionFit train(const RegressionInput& input, const RegressionRequest& reque
     if (request.method == Method::em) {
       if (shape.cross_validate) model.a = cross_validated_shape(input, request, run, summary);
       model.b = rate_for(options, model.a);
-      const EmResult em = fit_em(data, {model.a, model.b, options.max_steps, options.tolerance}, run);
+      const EmResult em = fit_em(data, {model.a, model.b, options.max_steps, options.tolerance.value_or(1e-14)}, run);
       model.lambda = em.lambda;
       summary.stop_reason = em.stop_reason;
       summary.iterations = em.steps;
@@ -372,7 +372,8 @@ RegressionFit train(const RegressionInput& input, const RegressionRequest& reque
       model.b = options.b.value_or(1.0);
       if (!(model.b > 0.0)) throw UsageError("b = 0: the prior would be improper; give b > 0 (it sets only the scale)");
       const VariationalResult q = fit_variational(
-          data, {shape.learn ? std::nullopt : std::optional(shape.value), model.b, options.a_min, options.a_max, options.max_steps, options.tolerance}, run);
+          data, {shape.learn ? std::nullopt : std::optional(shape.value), model.b, options.a_min, options.a_max, options.max_steps,
+                 options.tolerance.value_or(1e-12)}, run);
       model.lambda = q.mean();
       model.shape = q.shape;
       model.rate = q.rate;

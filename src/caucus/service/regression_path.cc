@@ -32,7 +32,7 @@ std::vector<PathPoint> regularization_path(const RegressionInput& input, const R
   int done = 0;
   for (const double a : sorted) {
     const bool warm = previous.size() > 0 && a < 1.0;
-    const EmResult map = fit_em(input.data, {a, a > 1.0 ? options.b.value_or(1.0) : 0.0, options.max_steps, options.tolerance}, quiet, warm ? &previous : nullptr);
+    const EmResult map = fit_em(input.data, {a, a > 1.0 ? options.b.value_or(1.0) : 0.0, options.max_steps, options.tolerance.value_or(1e-14)}, quiet, warm ? &previous : nullptr);
     previous = map.lambda;
     path.push_back({"map", a, map.lambda / map.lambda.sum()});
     // Every a has a stream of its own: a path does not change when points are added.
@@ -44,7 +44,7 @@ std::vector<PathPoint> regularization_path(const RegressionInput& input, const R
     };
     path.push_back({"posterior-mean", a, matrix(posterior.mean())});
     path.push_back({"posterior-median", a, matrix(posterior.median())});
-    const VariationalResult q = fit_variational(input.data, {a, options.b.value_or(1.0), options.a_min, options.a_max, options.max_steps, options.tolerance}, quiet);
+    const VariationalResult q = fit_variational(input.data, {a, options.b.value_or(1.0), options.a_min, options.a_max, options.max_steps, options.tolerance.value_or(1e-12)}, quiet);
     path.push_back({"variational-mean", a, q.mean()});
     StopReason why{};
     if (run.report({"path", ++done, static_cast<int>(sorted.size()), a}, why) == Flow::stop) break;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include <Eigen/Cholesky>
+
 #include "caucus/base/error.h"
 #include "caucus/infer/pl_regression/expectation.h"
 
@@ -33,21 +35,21 @@ class Em {
     note(result, state);
     result.stop_reason = StopReason::iteration_limit;
     while (result.steps < options_.max_steps) {
-      State one = step(state), two;
-      // Where some classes never beat the rest, their weights fall for ever against the others': no maximum.
-      if (!std::isfinite(one.objective) || one.smallest < 1e-200) {
-        result.unbounded = true;
-        break;
-      }
-      note(result, one);
-      const bool still = one.gap <= options_.tolerance * data_.total_weight() && one.nonzero == state.nonzero;
-      if (still && !revive(one)) {
-        state = std::move(one);
+      RowMatrix mapped = options_.a < 1.0 ? sparse_step(state) : dense_step(state);
+      const bool settled = count_nonzero(mapped) == state.nonzero;
+      if (settled && state.gap <= options_.tolerance * data_.total_weight() && !revive(state, mapped)) {
         result.stop_reason = StopReason::converged;
         break;
       }
-      two = step(one);
-      if (!extrapolate(state, one, two)) state = std::isfinite(two.objective) ? std::move(two) : std::move(one);
+      State next;
+      const bool extrapolated = settled && extrapolate(state, mapped, next);
+      if (!extrapolated) next = evaluate(std::move(mapped));
+      // Where some classes never beat the rest, their weights fall for ever against the others': no maximum.
+      if (!std::isfinite(next.objective) || next.smallest < 1e-200) {
+        result.unbounded = true;
+        break;
+      }
+      state = std::move(next);
       note(result, state);
       if (run_.report({"em", result.steps, options_.max_steps, state.objective}, result.stop_reason) == Flow::stop) break;
     }
@@ -95,12 +97,7 @@ class Em {
     return state;
   }
 
-  // One EM step, eq. (10), under the fixed mass.
-  State step(const State& state) const {
-    RowMatrix next = options_.a < 1.0 ? sparse_step(state) : dense_step(state);
-    return evaluate(std::move(next));
-  }
-
+  // Eq. (10) for a >= 1, under the fixed mass.
   RowMatrix dense_step(const State& state) const {
     RowMatrix next(state.lambda.rows(), state.lambda.cols());
     const double b = options_.a > 1.0 ? options_.b : 0.0;
@@ -165,37 +162,65 @@ class Em {
     return next * (mass_ / next.sum());
   }
 
-  // SQUAREM (Varadhan & Roland 2008), scheme S3. True if `state` now holds an extrapolated point no worse than `one`.
-  bool extrapolate(State& state, const State& one, const State& two) const {
-    if (two.nonzero != state.nonzero) return false;
-    const RowMatrix r = one.lambda - state.lambda, v = two.lambda - one.lambda - r;
-    const double length = v.norm();
-    if (!(length > 0.0)) return false;
-    const double alpha = std::min(-1.0, -r.norm() / length);
-    if (alpha == -1.0) return false;
-    RowMatrix next = state.lambda - 2.0 * alpha * r + alpha * alpha * v;
-    // Nothing leaves the active set by extrapolation.
-    next = (two.lambda.array() > 0.0).select((next.array() > 0.1 * two.lambda.array()).select(next, 0.1 * two.lambda), 0.0).eval();
-    next *= mass_ / next.sum();
-    State candidate = evaluate(std::move(next));
-    if (!(candidate.objective >= two.objective)) return false;
-    state = std::move(candidate);
-    return true;
+  // Anderson acceleration (Walker & Ni 2011) of x = log lambda with the step f(x) = log mapped - x, in the metric of the expected counts, in which
+  // weights that fade away do not count. True if `next` is no worse than `state`; else the plain EM step is due, and it never is worse.
+  bool extrapolate(const State& state, const RowMatrix& mapped, State& next) {
+    constexpr std::size_t depth = 12;
+    const Eigen::Index size = mapped.size();
+    Eigen::VectorXd x = Eigen::VectorXd::Zero(size), f = x, root = x;
+    for (Eigen::Index k = 0; k < mapped.rows(); ++k) {
+      const auto rate = state.sums.rate_of(k);
+      for (Eigen::Index j = 0; j < mapped.cols(); ++j) {
+        if (!(state.lambda(k, j) > 0.0)) continue;
+        const Eigen::Index i = k * mapped.cols() + j;
+        x[i] = std::log(state.lambda(k, j));
+        f[i] = std::log(mapped(k, j)) - x[i];
+        root[i] = std::sqrt(state.lambda(k, j) * rate(j));
+      }
+    }
+    if (last_x_.size() == size) {
+      steps_.push_back({x - last_x_, f - last_f_});
+      if (steps_.size() > depth) steps_.erase(steps_.begin());
+    }
+    last_x_ = x;
+    last_f_ = f;
+    if (steps_.empty()) return false;
+    const auto m = static_cast<Eigen::Index>(steps_.size());
+    Eigen::MatrixXd differences(size, m);
+    for (Eigen::Index c = 0; c < m; ++c) differences.col(c) = root.cwiseProduct(steps_[static_cast<std::size_t>(c)].f);
+    Eigen::MatrixXd gram = differences.transpose() * differences;
+    gram.diagonal() *= 1.0 + 1e-10;
+    gram.diagonal().array() += 1e-300;
+    const Eigen::VectorXd gamma = gram.ldlt().solve(differences.transpose() * root.cwiseProduct(f));
+    if (!gamma.allFinite()) return forget();
+    Eigen::VectorXd shift = Eigen::VectorXd::Zero(size);
+    for (Eigen::Index c = 0; c < m; ++c) shift -= gamma[c] * (steps_[static_cast<std::size_t>(c)].x + steps_[static_cast<std::size_t>(c)].f);
+    RowMatrix candidate = mapped;
+    for (Eigen::Index i = 0; i < size; ++i)
+      if (candidate.data()[i] > 0.0) candidate.data()[i] *= std::exp(std::clamp(shift[i], -4.0, 4.0));
+    candidate *= mass_ / candidate.sum();
+    next = evaluate(std::move(candidate));
+    // Not below by more than rounding.
+    return next.objective >= state.objective - 1e-14 * std::abs(state.objective) || forget();
+  }
+  bool forget() {
+    steps_.clear();
+    last_x_.resize(0);
+    return false;
   }
 
-  // a = 1: a weight set to zero whose gradient is positive again comes back. True if there was one.
-  bool revive(State& state) {
+  // a = 1: a weight set to zero whose gradient is positive again comes back, in `mapped`. True if there was one.
+  bool revive(const State& state, RowMatrix& mapped) {
     if (options_.a != 1.0 || revivals_ == 10) return false;
-    RowMatrix next = state.lambda;
-    for (Eigen::Index k = 0; k < next.rows(); ++k) {
+    for (Eigen::Index k = 0; k < mapped.rows(); ++k) {
       const auto rate = state.sums.rate_of(k);
-      for (Eigen::Index j = 0; j < next.cols(); ++j)
-        if (next(k, j) == 0.0 && rate(j) > 0.0 && state.sums.gain(k, j) > (1.0 + 1e-6) * rate(j)) next(k, j) = 1e-6 / rate(j);
+      for (Eigen::Index j = 0; j < mapped.cols(); ++j)
+        if (mapped(k, j) == 0.0 && rate(j) > 0.0 && state.sums.gain(k, j) > (1.0 + 1e-6) * rate(j)) mapped(k, j) = 1e-6 / rate(j);
     }
-    if (count_nonzero(next) == state.nonzero) return false;
+    if (count_nonzero(mapped) == state.nonzero) return false;
     ++revivals_;
-    next *= mass_ / next.sum();
-    state = evaluate(std::move(next));
+    mapped *= mass_ / mapped.sum();
+    forget();
     return true;
   }
 
@@ -210,6 +235,9 @@ class Em {
   const Run& run_;
   double mass_ = 1.0;
   int revivals_ = 0;
+  struct Step { Eigen::VectorXd x, f; };
+  std::vector<Step> steps_;           // differences of x and f between the last steps
+  Eigen::VectorXd last_x_, last_f_;
 };
 
 }  // namespace

@@ -12,7 +12,7 @@ struct EmOptions {
   double a = 1.0;
   double b = 0.0;
   int max_steps = 50000;
-  double tolerance = 1e-12;  // estimated gain of the objective still to be had, per row
+  double tolerance = 1e-14;  // estimated gain of the objective still to be had, per row
 };
 
 struct EmResult {

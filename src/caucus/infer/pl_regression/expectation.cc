@@ -34,7 +34,7 @@ Expectation expectation(const RegressionData& data, const RowMatrix& win, const 
       for (std::size_t j = 0; j < k; ++j) strength[j] = dot(w, run.data() + j * p, p);
       std::fill(share.begin(), share.end(), 0.0);
       for_each_stage(data, i, strength, running, [&](std::size_t, std::uint32_t winner, double total) {
-        const double own = dot(w, win.data() + winner * p, p);
+        const double own = &win == &run ? strength[winner] : dot(w, win.data() + winner * p, p);
         part.loglik += weight * (std::log(own) - std::log(total));
         add(part.gain, winner, w, weight / own);
         for (std::size_t j = 0; j < k; ++j)

@@ -50,11 +50,14 @@ double best_a(double now, const RowMatrix& counts, double sum_log_rates, const V
 
 }  // namespace
 
-VariationalResult fit_variational(const RegressionData& data, const VariationalOptions& options, const Run& run) {
+namespace {
+
+// From shape `start`, where a is learned, or options.a.
+VariationalResult fit_from(const RegressionData& data, const VariationalOptions& options, double start, const Run& run) {
   const auto k = static_cast<Eigen::Index>(data.num_classes), p = static_cast<Eigen::Index>(data.num_features());
   const double size = static_cast<double>(k * p);
   VariationalResult q;
-  q.a = options.a.value_or(std::clamp(1.0, options.a_min, options.a_max));
+  q.a = options.a.value_or(std::clamp(start, options.a_min, options.a_max));
   Eigen::VectorXd wins = Eigen::VectorXd::Zero(k);  // stages won
   {
     std::vector<double> ones(data.num_classes, 1.0);
@@ -97,6 +100,20 @@ VariationalResult fit_variational(const RegressionData& data, const VariationalO
     q.rate *= q.shape.cwiseQuotient(q.rate).sum() * options.b / (size * q.a);
   }
   return q;
+}
+
+}  // namespace
+
+VariationalResult fit_variational(const RegressionData& data, const VariationalOptions& options, const Run& run) {
+  if (options.a) return fit_from(data, options, *options.a, run);
+  // The bound has maxima at small a (few weights) and at large a (all classes alike). The best of three starts.
+  VariationalResult best;
+  for (const double start : {1.0, 0.1, 0.01}) {
+    VariationalResult q = fit_from(data, options, start, run);
+    if (best.shape.size() == 0 || q.bound > best.bound) best = std::move(q);
+    if (best.stop_reason == StopReason::interrupted || best.stop_reason == StopReason::time_limit) break;
+  }
+  return best;
 }
 
 }  // namespace caucus::pl_regression
