@@ -1,6 +1,6 @@
 // Meila & Chen (2010): Figures 6 to 9, section 8, and what goes beyond them.
 //
-//   paper5_dpm fig6|fig7|fig8|fig9|college|scaling|apa [--quick] [--out FILE] [--data FOLDER] [--runs R]
+//   paper5_dpm fig6|fig7|fig8|fig9|college|scaling|apa [--quick] [--out FILE] [--data FOLDER] [--runs R] [--seconds S]
 //   paper5_dpm tables --out FILE       prints Markdown tables of what FILE holds
 //   paper5_dpm svg fig6|fig7 --out FILE --svg PICTURE
 //
@@ -51,6 +51,7 @@ struct Settings {
   std::string data = "../shared/data";
   std::string svg;
   int runs = 10;
+  double seconds = infinity;  // college: stop then; a later call goes on
 };
 
 class Log {
@@ -386,6 +387,7 @@ void college(const Settings& settings, Log& log) {
   Run run;
   run.threads = 1;
   run.observer = &watch;
+  run.time_limit = settings.seconds;
   const Result result = dp_mallows::fit(data, points, flat(100.0, 100.0), options, run);
   std::size_t substantial = 0, singletons = 0;
   for (const Component& component : result.components) {
@@ -397,7 +399,8 @@ void college(const Settings& settings, Log& log) {
     sizes.push_back(component.size);
     for (std::size_t j = 0; j < theta.size(); ++j) theta[j] += component.size / static_cast<double>(count) * component.theta[j];
   }
-  log.add(key, {{"figure", "college"}, {"count", count}, {"n", n}, {"sweeps", result.iterations}, {"seconds_per_sweep", watch.seconds},
+  log.add(result.stop_reason == StopReason::time_limit ? fmt::format("{}/first {} sweeps", key, result.iterations) : key,
+          {{"figure", "college"}, {"count", count}, {"n", n}, {"sweeps", result.iterations}, {"seconds_per_sweep", watch.seconds},
                 {"num_clusters", result.traces[0].num_clusters}, {"clusters", result.components.size()}, {"substantial", substantial},
                 {"singletons", singletons}, {"vi", variation_of_information(result.labels, truth)}, {"ari", adjusted_rand_index(result.labels, truth)},
                 {"theta", theta}, {"sizes", sizes}, {"peak_megabytes", peak_megabytes()}});
@@ -655,6 +658,7 @@ int main(int argc, char** argv) {
       else if (word == "--data") settings.data = value();
       else if (word == "--svg") settings.svg = value();
       else if (word == "--runs") settings.runs = std::stoi(value());
+      else if (word == "--seconds") settings.seconds = std::stod(value());
       else words.push_back(word);
     }
     if (words.empty()) throw std::runtime_error("say which: fig6, fig7, fig8, fig9, college, scaling, apa, tables, svg");
