@@ -245,7 +245,7 @@ TEST(Chain, SplitMergeKeepsTheExactPosterior) {
     ChainSettings with = settings(method);
     with.split_merge = 2;
     with.split_merge_scans = 1;
-    EXPECT_LT(one_sweep_from_exact({4, four_of_four, parameters(0.8, 1.0, {1.0, 1.5}), with}, 15000, 5).z(), 5.0);
+    EXPECT_LT(one_sweep_from_exact({4, four_of_four, parameters(0.8, 1.0, {1.0, 1.5}), with}, 8000, 5).z(), 5.0);
   }
 }
 
@@ -256,7 +256,7 @@ TEST(Chain, InformativePriorKeepsTheExactPosterior) {
     prior.center_weight = 1.4;
     ChainSettings with = settings(method);
     with.split_merge = 1;
-    EXPECT_LT(one_sweep_from_exact({4, four_of_four, prior, with}, 15000, 6).z(), 5.0);
+    EXPECT_LT(one_sweep_from_exact({4, four_of_four, prior, with}, 8000, 6).z(), 5.0);
   }
 }
 
@@ -450,22 +450,22 @@ class Geweke {
 TEST(Geweke, ExactGibbs) {
   ChainSettings with = settings(Method::exact_gibbs);
   with.alpha_prior = {2.0, 2.0};
-  EXPECT_LT(Geweke(5, {3, 1, 4, 2, 4, 2}, parameters(1.0, 1.5, {0.8, 1.2}), with).worst_z(5000, 3), 5.2);
+  EXPECT_LT(Geweke(5, {3, 1, 4, 2, 4, 2}, parameters(1.0, 1.5, {0.8, 1.2}), with).worst_z(3000, 3), 5.2);
   with.split_merge = 2;
-  EXPECT_LT(Geweke(5, {3, 1, 4, 2, 4, 2}, parameters(1.0, 1.5, {0.8, 1.2}), with).worst_z(5000, 3), 5.2);
+  EXPECT_LT(Geweke(5, {3, 1, 4, 2, 4, 2}, parameters(1.0, 1.5, {0.8, 1.2}), with).worst_z(3000, 3), 5.2);
 }
 
 TEST(Geweke, SliceGibbs) {
-  EXPECT_LT(Geweke(5, {3, 1, 4, 2, 4, 2}, parameters(1.0, 1.5, {0.8, 1.2}), settings(Method::slice_gibbs)).worst_z(5000, 3), 5.2);
+  EXPECT_LT(Geweke(5, {3, 1, 4, 2, 4, 2}, parameters(1.0, 1.5, {0.8, 1.2}), settings(Method::slice_gibbs)).worst_z(3000, 3), 5.2);
   ChainSettings with = settings(Method::slice_gibbs);
   with.split_merge = 2;
-  EXPECT_LT(Geweke(5, {3, 1, 4, 2}, parameters(1.0, 1.5, {0.8, 1.2}), with).worst_z(5000, 3), 5.2);
+  EXPECT_LT(Geweke(5, {3, 1, 4, 2}, parameters(1.0, 1.5, {0.8, 1.2}), with).worst_z(3000, 3), 5.2);
 }
 
 // beta-gibbs is exact only for an infinite stage: t = 2 of 60 items and a prior that keeps codes small leave no
-// error that 5000 replicates could see.
+// error that 3000 replicates could see.
 TEST(Geweke, BetaGibbsWhereTheApproximationHolds) {
-  EXPECT_LT(Geweke(60, {2, 1, 2, 2, 1, 2}, parameters(1.0, 8.0, {0.5}), settings(Method::beta_gibbs)).worst_z(5000, 3), 5.2);
+  EXPECT_LT(Geweke(60, {2, 1, 2, 2, 1, 2}, parameters(1.0, 8.0, {0.5}), settings(Method::beta_gibbs)).worst_z(3000, 3), 5.2);
 }
 
 TEST(Geweke, BetaGibbsFailsWhereItDoesNot) {
