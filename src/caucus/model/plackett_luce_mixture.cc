@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "caucus/base/assignment.h"
+#include "caucus/model/assignment.h"
 #include "caucus/base/numeric.h"
 #include "caucus/base/random.h"
 
@@ -33,7 +33,7 @@ double plackett_luce_distance(std::span<const double> a, std::span<const double>
         const double gap = y[h * num_items + i] - x[k * num_items + i];
         cost[h * num + k] += gap * gap;
       }
-  const std::vector<std::size_t> choice = assign(cost, num);
+  const std::vector<std::size_t> choice = solve_assignment(cost, num);
   double total = 0.0;
   for (std::size_t h = 0; h < num; ++h) total += cost[h * num + choice[h]];
   if (matched != nullptr) *matched = choice;

@@ -6,7 +6,7 @@
 #include <boost/random/binomial_distribution.hpp>
 #include <fmt/format.h>
 
-#include "caucus/base/assignment.h"
+#include "caucus/model/assignment.h"
 #include "caucus/base/parallel.h"
 #include "caucus/base/random.h"
 #include "caucus/infer/pl_mixture/log_buffer.h"
@@ -248,7 +248,7 @@ void align_draws(const Parameters& pivot, std::vector<Parameters>& draws) {
         cost[h * num + k] = total;
       }
     }
-    draw.permute(assign(cost, num));
+    draw.permute(solve_assignment(cost, num));
   }
 }
 
