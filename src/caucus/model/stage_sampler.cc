@@ -1,11 +1,10 @@
 #include "caucus/model/stage_sampler.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 namespace caucus {
-
-__extension__ typedef unsigned __int128 Uint128;
 
 std::uint32_t draw_stage(double theta, std::size_t m, RandomStream& stream) {
   if (m <= 1) return 0;
@@ -38,9 +37,11 @@ StageSampler::StageSampler(std::span<const double> theta, std::size_t num_items)
 
 void StageSampler::build(Group& group) {
   group.begin = entries_.size();
-  entries_.resize(group.begin + group.size);
-  digits_.resize(group.begin + group.size);
-  std::vector<double> mass(group.size);
+  group.bits = static_cast<unsigned>(std::bit_width(group.size - 1));
+  const std::size_t columns = std::size_t{1} << group.bits;
+  entries_.resize(group.begin + columns);
+  digits_.resize(group.begin + columns);
+  std::vector<double> mass(columns, 0.0);
   double total = 0.0;
   for (std::size_t e = 0; e < group.size; ++e) {
     std::size_t rest = e;
@@ -54,12 +55,14 @@ void StageSampler::build(Group& group) {
     }
     total += mass[e] = std::exp(exponent);
   }
-  const double scale = static_cast<double>(group.size) / total;
+  // The largest outcome takes what rounding leaves over: a column beyond the outcomes must never be its own.
+  const auto largest = static_cast<std::uint32_t>(std::max_element(mass.begin(), mass.end()) - mass.begin());
+  const double scale = static_cast<double>(columns) / total;
   std::vector<std::uint32_t> small, large;
-  for (std::size_t e = 0; e < group.size; ++e) {
+  for (std::size_t e = 0; e < columns; ++e) {
     mass[e] *= scale;
     (mass[e] < 1.0 ? small : large).push_back(static_cast<std::uint32_t>(e));
-    entries_[group.begin + e] = {~std::uint64_t{0}, static_cast<std::uint32_t>(e)};
+    entries_[group.begin + e] = e < group.size ? Entry{~std::uint64_t{0}, static_cast<std::uint32_t>(e)} : Entry{0, largest};
   }
   while (!small.empty() && !large.empty()) {
     const std::uint32_t poor = small.back(), rich = large.back();
@@ -75,6 +78,8 @@ void StageSampler::build(Group& group) {
 
 void StageSampler::draw(RandomStream& stream, std::span<std::uint32_t> out) const {
   const std::size_t wanted = std::min(out.size(), num_items_);
+  std::uint64_t word = 0;
+  bool half_left = false;
   for (const Group& group : groups_) {
     if (group.first >= wanted) return;
     const std::size_t count = std::min(group.count, wanted - group.first);
@@ -83,10 +88,16 @@ void StageSampler::draw(RandomStream& stream, std::span<std::uint32_t> out) cons
         out[group.first + i] = draw_stage(theta_[group.first + i], num_items_ - group.first - i, stream);
       continue;
     }
-    const Uint128 product = static_cast<Uint128>(stream()) * group.size;
-    std::size_t e = group.begin + static_cast<std::size_t>(product >> 64);
+    word = half_left ? word >> 32 : stream();
+    half_left = !half_left;
+    const auto random = static_cast<std::uint32_t>(word);
+    const unsigned fraction_bits = 32 - group.bits;
+    std::size_t e = group.begin + (random >> fraction_bits);
     const Entry& entry = entries_[e];
-    e = static_cast<std::uint64_t>(product) < entry.threshold ? e : group.begin + entry.alias;
+    const std::uint64_t fraction = random & ((std::uint64_t{1} << fraction_bits) - 1), threshold = entry.threshold >> (64 - fraction_bits);
+    bool own = fraction < threshold;
+    if (fraction == threshold) own = stream() < entry.threshold << fraction_bits;
+    e = own ? e : group.begin + entry.alias;
     for (std::size_t i = 0; i < count; ++i) out[group.first + i] = digits_[e][i];
   }
   if (wanted == num_items_ && wanted > 0) out[wanted - 1] = 0;

@@ -1,5 +1,6 @@
 // Fast exact draws of the stages of a Mallows or generalized Mallows model: small stages share one joint alias table (Walker
-// 1977; Vose 1991), so that one random word settles several of them.
+// 1977; Vose 1991) of a power of two columns, so that half a random word settles several of them: some bits choose the column, the rest are
+// compared with its threshold, and the rare equality draws more bits. Exact to 64 bits.
 #pragma once
 
 #include <array>
@@ -33,8 +34,9 @@ class StageSampler {
   struct Group {
     std::size_t first = 0;  // stages first .. first + count - 1
     std::size_t count = 0;
-    std::size_t begin = 0;  // of the entries; size of the table
-    std::size_t size = 0;   // 0: drawn by inversion
+    std::size_t begin = 0;  // of the entries
+    std::size_t size = 0;   // outcomes; 0: drawn by inversion
+    unsigned bits = 0;      // the table has 2^bits columns
   };
   void build(Group& group);
 
