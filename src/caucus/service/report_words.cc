@@ -145,8 +145,8 @@ Taste taste(const ModelView& view, std::size_t k) {
   for (std::size_t p = 0; p < most; ++p) {
     const ItemId item = group.order[p];
     const double behind = group.mean_place[item] - group.mean_place[group.order[0]];
-    if (p > 0 && (behind > 0.18 * static_cast<double>(n - 1) || group.mean_place[item] > middle)) break;
-    if (p == 2 && behind > 0.09 * static_cast<double>(n - 1)) break;
+    if (p > 0 && (behind > 0.3 * static_cast<double>(n - 1) || group.mean_place[item] > middle)) break;
+    if (p == 2 && behind > 0.15 * static_cast<double>(n - 1)) break;
     result.likes.push_back(item);
   }
   if (n <= 12) {
