@@ -2,8 +2,10 @@
 //
 //   paper3_two_mallows table1|curve [--quick] [--out FILE] [--threads T] [--runs R]
 //
-// One line of JSON per run is appended to FILE; runs that are there already are skipped, so a stopped experiment goes on where it was.
-// `paper3_two_mallows tables --out FILE` prints the Markdown tables of what FILE holds.
+// One line of JSON per run is appended to FILE; runs that are there already are skipped, so a stopped experiment goes on where it
+// was. `paper3_two_mallows tables --out FILE` prints the Markdown tables of what FILE holds.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -13,13 +15,11 @@
 #include <fstream>
 #include <iostream>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <numeric>
 #include <set>
 #include <string>
 #include <vector>
-
-#include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "caucus/base/parallel.h"
 #include "caucus/base/random.h"
@@ -42,7 +42,8 @@ struct Clock {
   double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count(); }
 };
 
-// Uniform over rankings at distance d from the identity: a uniform solution of x_1 + .. + x_n = d with x_i <= n - i, as the paper draws it.
+// Uniform over rankings at distance d from the identity: a uniform solution of x_1 + .. + x_n = d with x_i <= n - i, as the paper
+// draws it.
 std::vector<ItemId> ranking_at_distance(std::size_t d, RandomStream& random) {
   std::vector<std::vector<double>> ways(num_items + 1, std::vector<double>(d + 1, 0.0));
   ways[num_items][0] = 1.0;
@@ -171,7 +172,8 @@ json run_one(std::size_t d, std::size_t n, std::uint64_t index, int threads) {
   const MallowsPair truth = draw_truth(d, index);
   Clock sampling;
   const SampleCounts sample = draw_sample(truth, n, 5000 + index);
-  json row{{"d", d}, {"N", n}, {"run", index}, {"weight", truth.weight[0]}, {"theta", truth.theta}, {"distinct", sample.orders.size()}};
+  json row{
+      {"d", d}, {"N", n}, {"run", index}, {"weight", truth.weight[0]}, {"theta", truth.theta}, {"distinct", sample.orders.size()}};
   row["seconds"]["sample"] = sampling.seconds();
 
   Clock counting;
@@ -203,8 +205,11 @@ json run_one(std::size_t d, std::size_t n, std::uint64_t index, int threads) {
   row["success"]["polished"] = success(polished.pair, truth);
   row["seconds"]["polished"] = pure.seconds() + count_seconds;  // the whole fit
   row["loglik"]["polished"] = polished.loglik;
-  row["polished"] = {{"weight", polished.pair.weight[0]}, {"theta", polished.pair.theta}, {"distance", kendall(polished.pair.centre[0], polished.pair.centre[1])},
-                     {"tallies", polished.tallies}, {"exchanges", polished.exchanges}};
+  row["polished"] = {{"weight", polished.pair.weight[0]},
+                     {"theta", polished.pair.theta},
+                     {"distance", kendall(polished.pair.centre[0], polished.pair.centre[1])},
+                     {"tallies", polished.tallies},
+                     {"exchanges", polished.exchanges}};
 
   PolishOptions em;
   em.exchange = false;
@@ -232,7 +237,8 @@ json run_one(std::size_t d, std::size_t n, std::uint64_t index, int threads) {
   return row;
 }
 
-std::map<std::string, double> paper_em{{"0", 0}, {"2", 0}, {"4", 0}, {"8", 10}, {"16", 30}, {"24", 30}, {"30", 60}, {"35", 60}, {"40", 80}, {"45", 60}};
+std::map<std::string, double> paper_em{{"0", 0},   {"2", 0},   {"4", 0},   {"8", 10},  {"16", 30},
+                                       {"24", 30}, {"30", 60}, {"35", 60}, {"40", 80}, {"45", 60}};
 std::map<std::string, double> paper_tensor{{"0", 10},   {"2", 10},   {"4", 40},   {"8", 70},   {"16", 60},
                                            {"24", 100}, {"30", 100}, {"35", 100}, {"40", 100}, {"45", 100}};
 const std::array<const char*, 6> methods{"steps", "pure", "polished", "random", "spectral", "truth"};
@@ -253,8 +259,10 @@ void print_tables(const std::vector<json>& rows) {
       slowest[at] = std::max(slowest[at], row.at("seconds").at("polished").get<double>());
     }
     if (cells.empty()) return;
-    fmt::print("\n| {} | runs |{} paper's steps | with climbing (`--polish off`) | polished | EM, random start | EM, spectral start | EM from the truth | slowest fit (s) |\n",
-               key, with_paper ? " paper: EM | paper: tensor |" : "");
+    fmt::print(
+        "\n| {} | runs |{} paper's steps | with climbing (`--polish off`) | polished | EM, random start | EM, spectral start | EM "
+        "from the truth | slowest fit (s) |\n",
+        key, with_paper ? " paper: EM | paper: tensor |" : "");
     fmt::print("|---|---|{}---|---|---|---|---|---|---|\n", with_paper ? "---|---|" : "");
     for (const auto& [at, by_method] : cells) {
       int runs = 0;
@@ -298,7 +306,9 @@ int main(int argc, char** argv) {
   }
   std::vector<json> rows;
   std::set<std::string> done;
-  const auto key = [](const std::string& kind, std::size_t d, std::size_t n, std::uint64_t run) { return fmt::format("{} {} {} {}", kind, d, n, run); };
+  const auto key = [](const std::string& kind, std::size_t d, std::size_t n, std::uint64_t run) {
+    return fmt::format("{} {} {} {}", kind, d, n, run);
+  };
   {
     std::ifstream file(out);
     for (std::string line; std::getline(file, line);) {
@@ -321,7 +331,8 @@ int main(int argc, char** argv) {
   if (mode == "table1") {
     // Run by run through all distances, so that a cut-off experiment has the same number of runs everywhere.
     for (int run = 0; run < (quick ? 2 : runs); ++run)
-      for (const std::size_t d : distances) tasks.push_back({d, quick ? std::size_t{200000} : std::size_t{5000000}, static_cast<std::uint64_t>(run) * 100 + d});
+      for (const std::size_t d : distances)
+        tasks.push_back({d, quick ? std::size_t{200000} : std::size_t{5000000}, static_cast<std::uint64_t>(run) * 100 + d});
   } else {
     for (int run = 0; run < (quick ? 2 : runs); ++run)
       for (const std::size_t n : {1000u, 3162u, 10000u, 31623u, 100000u, 316228u, 1000000u, 3162278u, 10000000u}) {
@@ -338,7 +349,8 @@ int main(int argc, char** argv) {
     row["experiment"] = mode;
     file << row.dump() << std::endl;
     rows.push_back(row);
-    fmt::print(stderr, "{} d {} N {} run {}: {} {} {:.1f} s\n", mode, task.d, task.n, task.run, row["success"].dump(), row["branch"].dump(), clock.seconds());
+    fmt::print(stderr, "{} d {} N {} run {}: {} {} {:.1f} s\n", mode, task.d, task.n, task.run, row["success"].dump(),
+               row["branch"].dump(), clock.seconds());
   }
   print_tables(rows);
   return 0;

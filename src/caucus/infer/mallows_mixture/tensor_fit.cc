@@ -42,10 +42,13 @@ nlohmann::json report(const tensor::LearnResult& learned, const Dataset& data) {
 
 FitResult fit_by_tensor(const Dataset& data, const MallowsOptions& options, const Run& run) {
   if (options.components != 2)
-    throw UsageError(fmt::format("method tensor fits two groups, not {}; say --components 2, or --method em --init tensor", options.components));
+    throw UsageError(
+        fmt::format("method tensor fits two groups, not {}; say --components 2, or --method em --init tensor", options.components));
   require_accepted({true, false, false, false}, data, "method tensor of family mallows");
   const std::size_t n = data.num_items();
-  const tensor::CountSource source = [&](std::span<const ItemId> deleted) { return tensor::count_rankings(data.rankings, n, run.threads, deleted); };
+  const tensor::CountSource source = [&](std::span<const ItemId> deleted) {
+    return tensor::count_rankings(data.rankings, n, run.threads, deleted);
+  };
   const tensor::LearnResult learned = tensor::learn_two_mallows(source({}), source, {}, run.seed);
   FitResult result;
   result.method = "tensor";
@@ -74,10 +77,11 @@ FitResult fit_by_tensor(const Dataset& data, const MallowsOptions& options, cons
     return result;
   }
   const MallowsEngine engine(data.rankings, n, options.consensus, {});
-  EmResult end = run_em(engine, result.parameters, {options.iterations, options.tolerance, options.accelerate}, run.threads,
-                        [&](int iteration, double loglik) {
-                          return run.report({"em from the tensor", iteration, options.iterations, loglik}, why) == Flow::stop ? &why : nullptr;
-                        });
+  EmResult end =
+      run_em(engine, result.parameters, {options.iterations, options.tolerance, options.accelerate}, run.threads,
+             [&](int iteration, double loglik) {
+               return run.report({"em from the tensor", iteration, options.iterations, loglik}, why) == Flow::stop ? &why : nullptr;
+             });
   result.parameters = std::move(end.parameters);
   sort_components(result.parameters);
   result.iterations = end.iterations;

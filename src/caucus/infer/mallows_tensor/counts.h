@@ -10,8 +10,8 @@
 
 namespace caucus::tensor {
 
-// Weighted counts of complete rankings of n items. Addable, so any split of the data gives the same sums; n^3 + n^3/6 numbers, whatever
-// the number of rankings. Whole-number weights are summed without rounding.
+// Weighted counts of complete rankings of n items. Addable, so any split of the data gives the same sums; n^3 + n^3/6 numbers,
+// whatever the number of rankings. Whole-number weights are summed without rounding.
 //
 // joint(e, i, j) counts "item e first and item i at position j" (0-based). First-position counts, position counts and position
 // counts given the first item are all read off it.
@@ -54,12 +54,12 @@ class TopCounts {
   std::vector<double> triples_;
 };
 
-// One pass in fixed blocks. `deleted` items are taken out of every ranking first, and the others renumbered in ascending order: for a
-// contiguous rest of both centres this leaves a mixture of the same weights and scales (methods of HANDLE-DEGENERATE-CASES).
+// One pass in fixed blocks. `deleted` items are taken out of every ranking first, and the others renumbered in ascending order: for
+// a contiguous rest of both centres this leaves a mixture of the same weights and scales (methods of HANDLE-DEGENERATE-CASES).
 TopCounts count_rankings(const RankingSet& rankings, std::size_t num_items, int threads, std::span<const ItemId> deleted = {});
 
-// Where the learner gets its counts: called once with nothing deleted, and again for each prefix that the degenerate branch takes off.
-// A stream that has gone by answers only the first; then the degenerate branch stays with the counts it has.
+// Where the learner gets its counts: called once with nothing deleted, and again for each prefix that the degenerate branch takes
+// off. A stream that has gone by answers only the first; then the degenerate branch stays with the counts it has.
 using CountSource = std::function<TopCounts(std::span<const ItemId> deleted)>;
 
 }  // namespace caucus::tensor

@@ -1,10 +1,9 @@
 #include "caucus/infer/mallows_tensor/decompose.h"
 
+#include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-
-#include <Eigen/Dense>
 
 #include "caucus/infer/mallows_tensor/pair.h"
 
@@ -88,8 +87,8 @@ Decomposition tensor_decomp(const MatrixXd& tensor, std::size_t size_b, std::siz
     const Matrix2d projected = basis_a.transpose() * tensor.middleCols(nb * k, nb) * basis_b;
     for (std::size_t s = 0; s < 2; ++s) slice[s] += basis_c(k, static_cast<Index>(s)) * projected;
   }
-  // Contractions of the third mode along g(t) = (cos t, sin t). M_u M_v^-1 needs M_v far from singular: of 16 directions take the best
-  // conditioned, and M_u across it. (The paper contracts with two random vectors.)
+  // Contractions of the third mode along g(t) = (cos t, sin t). M_u M_v^-1 needs M_v far from singular: of 16 directions take the
+  // best conditioned, and M_u across it. (The paper contracts with two random vectors.)
   double best = -1.0, angle = 0.0;
   for (int step = 0; step < 16; ++step) {
     const double t = 3.14159265358979323846 * step / 16.0;
@@ -191,7 +190,8 @@ TopK infer_top_k(const TopCounts& counts, const Partition& partition, const Deco
     const Vector2d solution = design.colPivHouseholderQr().solve(target);
     for (std::size_t r = 0; r < 2; ++r)
       for (std::size_t i = 0; i < part.size(); ++i)
-        top.first[r][part[i]] = solution(static_cast<Index>(r)) * decomposition.factors[mode](static_cast<Index>(i), static_cast<Index>(r));
+        top.first[r][part[i]] =
+            solution(static_cast<Index>(r)) * decomposition.factors[mode](static_cast<Index>(i), static_cast<Index>(r));
   }
   // The sum over all items of w1 x is w1.
   for (std::size_t r = 0; r < 2; ++r) {

@@ -1,12 +1,11 @@
 // TENSOR-DECOMP, the conditioning test and INFER-TOP-K of Awasthi et al. (2014), Algorithm 1.
 #pragma once
 
+#include <Eigen/Core>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
-
-#include <Eigen/Core>
 
 #include "caucus/base/random.h"
 #include "caucus/infer/mallows_tensor/counts.h"
@@ -24,14 +23,14 @@ Eigen::MatrixXd partition_tensor(const TopCounts& counts, const Partition& parti
 
 // T = u_a o u_b o u_c + v_a o v_b o v_c.
 struct Decomposition {
-  std::array<Eigen::MatrixX2d, 3> factors;        // unit columns (u, v) of each mode, entries summing to >= 0
-  std::array<double, 2> scale{};                  // of the two rank-1 terms
-  std::array<double, 3> second_singular_value{};  // sigma_2 of each normalised pair (u; v): 0 parallel, 1 orthogonal
+  std::array<Eigen::MatrixX2d, 3> factors;           // unit columns (u, v) of each mode, entries summing to >= 0
+  std::array<double, 2> scale{};                     // of the two rank-1 terms
+  std::array<double, 3> second_singular_value{};     // sigma_2 of each normalised pair (u; v): 0 parallel, 1 orthogonal
   std::array<std::array<double, 2>, 3> unfolding{};  // two largest singular values of each unfolding of T
-  double residual = 0.0;                          // Frobenius norm of what is not explained
-  bool real = false;                              // false: no real rank-2 decomposition (complex eigenvalues)
+  double residual = 0.0;                             // Frobenius norm of what is not explained
+  bool real = false;                                 // false: no real rank-2 decomposition (complex eigenvalues)
 
-  double conditioning() const;                    // min of second_singular_value; 0 unless real
+  double conditioning() const;  // min of second_singular_value; 0 unless real
 };
 
 // Jennrich's algorithm on the rank-2 subspaces of the first two modes, least squares for the third. Lemma 3.2.
@@ -41,10 +40,10 @@ Decomposition tensor_decomp(const Eigen::MatrixXd& tensor, std::size_t size_b, s
 struct TopK {
   std::array<double, 2> weight{};
   std::array<double, 2> theta{};
-  std::array<std::vector<double>, 2> first;      // x and y: P(item first), by item; not negative
-  std::array<std::vector<ItemId>, 2> prefix;     // items above the noise, by descending first-position probability
-  std::array<std::vector<ItemId>, 2> order;      // all items in that order
-  bool usable = false;                           // both weights positive
+  std::array<std::vector<double>, 2> first;   // x and y: P(item first), by item; not negative
+  std::array<std::vector<ItemId>, 2> prefix;  // items above the noise, by descending first-position probability
+  std::array<std::vector<ItemId>, 2> order;   // all items in that order
+  bool usable = false;                        // both weights positive
 };
 
 // `noise`: entries of w x below it are not trusted for a prefix. Section 8 of the paper's supplement in the form of README.md.

@@ -68,7 +68,8 @@ void keep_best(std::vector<Candidate>& candidates, std::size_t limit) {
   std::stable_sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) { return a.score > b.score; });
   std::vector<Candidate> kept;
   for (Candidate& candidate : candidates) {
-    const bool known = std::any_of(kept.begin(), kept.end(), [&](const Candidate& other) { return same_centres(other.pair, candidate.pair); });
+    const bool known =
+        std::any_of(kept.begin(), kept.end(), [&](const Candidate& other) { return same_centres(other.pair, candidate.pair); });
     if (!known) kept.push_back(std::move(candidate));
     if (kept.size() == limit) break;
   }
@@ -105,7 +106,8 @@ std::vector<Candidate> explain_by_moved_items(const TopCounts& counts, std::size
         candidate.rest = "moved items";
         for (std::size_t r = 0; r < 2; ++r) candidate.pair.centre[r] = place(others, a, pattern.a[r], b, pattern.b[r]);
         // The others keep their ratio, so log P falls by theta per rank of the first ranking.
-        const std::array<std::vector<std::uint32_t>, 2> rank{ranks_of(candidate.pair.centre[0]), ranks_of(candidate.pair.centre[1])};
+        const std::array<std::vector<std::uint32_t>, 2> rank{ranks_of(candidate.pair.centre[0]),
+                                                             ranks_of(candidate.pair.centre[1])};
         double sw = 0.0, sp = 0.0, sl = 0.0, spp = 0.0, spl = 0.0;
         for (ItemId item : others) {
           const double w = counts.first(item) / total, p = rank[0][item];
@@ -124,7 +126,8 @@ std::vector<Candidate> explain_by_moved_items(const TopCounts& counts, std::size
           double fit = 0.0;
           for (ItemId item = 0; item < n; ++item)
             if (counts.first(item) > 0.0)
-              fit += counts.first(item) * std::log(weight * table.first[rank[0][item]] + (1.0 - weight) * table.first[rank[1][item]]);
+              fit +=
+                  counts.first(item) * std::log(weight * table.first[rank[0][item]] + (1.0 - weight) * table.first[rank[1][item]]);
           if (fit > best) {
             best = fit;
             candidate.pair.weight = {weight, 1.0 - weight};
@@ -203,15 +206,16 @@ Candidate explain_by_one_ranking(const TopCounts& counts) {
   return best;
 }
 
-Degenerate handle_degenerate_cases(const TopCounts& counts, const CountSource& source, const LearnOptions& options, std::uint64_t seed) {
+Degenerate handle_degenerate_cases(const TopCounts& counts, const CountSource& source, const LearnOptions& options,
+                                   std::uint64_t seed) {
   const std::size_t n = counts.num_items();
   const MomentScore score(counts);
   Degenerate result;
   std::vector<Candidate> found = explain_by_moved_items(counts, 6);
   const Candidate one_ranking = explain_by_one_ranking(counts);
 
-  // Taking off the item that is first most often, and again, while what is left looks degenerate. By the restriction property the rest
-  // of a common prefix is a mixture with the same weights and scales.
+  // Taking off the item that is first most often, and again, while what is left looks degenerate. By the restriction property the
+  // rest of a common prefix is a mixture with the same weights and scales.
   std::vector<Candidate> recursive;
   std::vector<ItemId> prefix;
   if (source && n > 2) {
@@ -266,7 +270,8 @@ Degenerate handle_degenerate_cases(const TopCounts& counts, const CountSource& s
   std::vector<Candidate>& leader = recurse ? recursive : found;
   const std::vector<double> log_at_distance = log_rankings_at_distance(n);
   if (leader.empty() ||
-      one_ranking.score > leader.front().score - log_at_distance[kendall(leader.front().pair.centre[0], leader.front().pair.centre[1])]) {
+      one_ranking.score >
+          leader.front().score - log_at_distance[kendall(leader.front().pair.centre[0], leader.front().pair.centre[1])]) {
     result.best = one_ranking;
     result.branch = Branch::one_ranking;
     for (const auto* list : {&found, &recursive}) result.others.insert(result.others.end(), list->begin(), list->end());

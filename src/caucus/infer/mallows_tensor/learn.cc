@@ -1,9 +1,9 @@
 #include "caucus/infer/mallows_tensor/learn.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
-
-#include <fmt/format.h>
 
 #include "caucus/base/error.h"
 #include "caucus/base/numeric.h"
@@ -41,23 +41,30 @@ void order_by_weight(MallowsPair& pair) {
 
 std::string_view name_of(Branch branch) {
   switch (branch) {
-    case Branch::decomposition: return "decomposition";
-    case Branch::moved_items: return "moved items";
-    case Branch::recursion: return "recursion";
-    case Branch::one_ranking: return "one ranking";
-    case Branch::exhaustive: return "exhaustive";
+    case Branch::decomposition:
+      return "decomposition";
+    case Branch::moved_items:
+      return "moved items";
+    case Branch::recursion:
+      return "recursion";
+    case Branch::one_ranking:
+      return "one ranking";
+    case Branch::exhaustive:
+      return "exhaustive";
   }
   return "";
 }
 
-std::vector<Candidate> learn_by_decomposition(const TopCounts& counts, const LearnOptions& options, std::uint64_t seed, LearnResult& report) {
+std::vector<Candidate> learn_by_decomposition(const TopCounts& counts, const LearnOptions& options, std::uint64_t seed,
+                                              LearnResult& report) {
   const std::size_t n = counts.num_items();
   report.threshold = threshold_of(counts, options);
   std::vector<Candidate> candidates;
   if (n < min_partition_items || !(counts.total() > 0.0)) return candidates;
   const MomentScore score(counts);
   const double noise = 3.0 / std::sqrt(counts.total());
-  const int repeats = options.partitions > 0 ? options.partitions : 8 * static_cast<int>(std::ceil(std::log2(static_cast<double>(n))));
+  const int repeats =
+      options.partitions > 0 ? options.partitions : 8 * static_cast<int>(std::ceil(std::log2(static_cast<double>(n))));
   for (int repeat = 0; repeat < repeats; ++repeat) {
     RandomStream random(seed, Purpose::initialise, static_cast<std::uint64_t>(repeat));
     const Partition partition = random_partition(n, random);
@@ -89,7 +96,8 @@ std::vector<Candidate> learn_by_decomposition(const TopCounts& counts, const Lea
       const double value = score(pair);
       if (value > best.score) best = Candidate{std::move(pair), value, how};
     };
-    if (const auto pivot = find_pivot(counts, top, 0.9, 100.0 / counts.total())) consider(recover_by_pivot(counts, top, *pivot), pivot->item, "pivot");
+    if (const auto pivot = find_pivot(counts, top, 0.9, 100.0 / counts.total()))
+      consider(recover_by_pivot(counts, top, *pivot), pivot->item, "pivot");
     consider(recover_by_linear_system(counts, top), star, "linear system");
     MallowsPair sorted;
     sorted.weight = top.weight;
@@ -125,12 +133,14 @@ LearnResult learn_two_mallows(const TopCounts& counts, const CountSource& source
     result.threshold = threshold_of(counts, options);
     candidates = explain_exhaustively(counts, 1.0, 6);
     result.branch = Branch::exhaustive;
-    result.warnings.push_back(fmt::format("{} items are too few for the top-3 tensor (6 are needed): all pairs of rankings were compared instead",
-                                          counts.num_items()));
+    result.warnings.push_back(
+        fmt::format("{} items are too few for the top-3 tensor (6 are needed): all pairs of rankings were compared instead",
+                    counts.num_items()));
   } else {
     candidates = learn_by_decomposition(counts, options, seed, result);
     // A pair that explains the top-3 counts badly may still be a degenerate one that noise carried over the threshold.
-    const bool doubtful = candidates.empty() || result.conditioning < 3.0 * result.threshold || score.triple_misfit(candidates.front().pair) > 2.0;
+    const bool doubtful =
+        candidates.empty() || result.conditioning < 3.0 * result.threshold || score.triple_misfit(candidates.front().pair) > 2.0;
     if (doubtful) {
       Degenerate degenerate = handle_degenerate_cases(counts, source, options, seed);
       if (candidates.empty() || degenerate.best.score > candidates.front().score) {
@@ -145,20 +155,24 @@ LearnResult learn_two_mallows(const TopCounts& counts, const CountSource& source
       if (result.branch != Branch::decomposition) {
         const Candidate chosen = candidates.front();
         sort_candidates(candidates);
-        const auto found = std::find_if(candidates.begin(), candidates.end(), [&](const Candidate& c) { return same_centres(c.pair, chosen.pair); });
+        const auto found = std::find_if(candidates.begin(), candidates.end(),
+                                        [&](const Candidate& c) { return same_centres(c.pair, chosen.pair); });
         std::rotate(candidates.begin(), found, found + 1);
       }
     }
     if (result.branch != Branch::decomposition)
-      result.warnings.push_back(fmt::format("no partition of the items separates the two models (best conditioning {:.2g}, needed {:.2g}): {} branch",
-                                            result.conditioning, result.threshold, name_of(result.branch)));
+      result.warnings.push_back(
+          fmt::format("no partition of the items separates the two models (best conditioning {:.2g}, needed {:.2g}): {} branch",
+                      result.conditioning, result.threshold, name_of(result.branch)));
     else if (result.conditioning < 3.0 * result.threshold)
-      result.warnings.push_back(fmt::format("the decomposition is near its noise (conditioning {:.2g}, threshold {:.2g}): treat the result as a start",
-                                            result.conditioning, result.threshold));
+      result.warnings.push_back(
+          fmt::format("the decomposition is near its noise (conditioning {:.2g}, threshold {:.2g}): treat the result as a start",
+                      result.conditioning, result.threshold));
   }
   if (candidates.size() > 8) {
     // The simplest explanation stays among those handed on, however it scores.
-    const auto one = std::find_if(candidates.begin(), candidates.end(), [](const Candidate& c) { return c.pair.centre[0] == c.pair.centre[1]; });
+    const auto one =
+        std::find_if(candidates.begin(), candidates.end(), [](const Candidate& c) { return c.pair.centre[0] == c.pair.centre[1]; });
     if (one != candidates.end() && one - candidates.begin() >= 8) std::swap(candidates[7], *one);
     candidates.resize(8);
   }

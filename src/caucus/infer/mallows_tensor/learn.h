@@ -36,12 +36,12 @@ struct LearnOptions {
 
 struct Candidate {
   MallowsPair pair;
-  double score = 0.0;     // MomentScore of the counts it was found on
-  std::string rest;       // how RECOVER-REST found it: "pivot", "linear system", "prefix", ..
+  double score = 0.0;  // MomentScore of the counts it was found on
+  std::string rest;    // how RECOVER-REST found it: "pivot", "linear system", "prefix", ..
 };
 
 struct LearnResult {
-  MallowsPair pair;                                 // heavier component first
+  MallowsPair pair;  // heavier component first
   Branch branch = Branch::decomposition;
   std::string rest;
   int partitions_tried = 0;
@@ -53,28 +53,31 @@ struct LearnResult {
   double evidence = 0.0;  // least second singular value of an unfolding, in sampling errors
   std::array<double, 3> second_singular_value{};
   std::array<std::array<double, 2>, 3> unfolding{};
-  std::vector<ItemId> common_prefix;                // items that the degenerate branch took off
+  std::vector<ItemId> common_prefix;  // items that the degenerate branch took off
   double score = 0.0;
-  double misfit = 0.0;                              // top-3 deviance per degree of freedom
-  std::vector<Candidate> candidates;                // explanations of the counts, best first, the first being `pair`
+  double misfit = 0.0;                // top-3 deviance per degree of freedom
+  std::vector<Candidate> candidates;  // explanations of the counts, best first, the first being `pair`
   std::vector<std::string> warnings;
 
   bool trusted() const { return branch == Branch::decomposition && conditioning >= 3.0 * threshold; }
 };
 
 // Candidates of every partition that passes, best first; fills in the partitions' part of `report`. Empty: degenerate.
-std::vector<Candidate> learn_by_decomposition(const TopCounts& counts, const LearnOptions& options, std::uint64_t seed, LearnResult& report);
+std::vector<Candidate> learn_by_decomposition(const TopCounts& counts, const LearnOptions& options, std::uint64_t seed,
+                                              LearnResult& report);
 
-// HANDLE-DEGENERATE-CASES. `source` may be null: no recursion then. `deleted`: the items already taken off, best first.
+// HANDLE-DEGENERATE-CASES. `source` may be null: no recursion then, and the data need not be at hand.
 struct Degenerate {
   Candidate best;
   Branch branch = Branch::moved_items;
   std::vector<ItemId> common_prefix;
   std::vector<Candidate> others;
 };
-Degenerate handle_degenerate_cases(const TopCounts& counts, const CountSource& source, const LearnOptions& options, std::uint64_t seed);
+Degenerate handle_degenerate_cases(const TopCounts& counts, const CountSource& source, const LearnOptions& options,
+                                   std::uint64_t seed);
 
-// Equal scales and all but two items with the same ratio x / y: exchanges of two items and cyclic shifts. Best first, at most `limit`.
+// Equal scales and all but two items with the same ratio x / y: exchanges of two items and cyclic shifts. Best first, at most
+// `limit`.
 std::vector<Candidate> explain_by_moved_items(const TopCounts& counts, std::size_t limit);
 
 // All pairs of rankings of 2 to 5 items, the scales given as a start. Best first, at most `limit`.

@@ -19,9 +19,9 @@ void expect_exact(const LearnOptions& options) {
     const double error = pair_error(result.pair, truth);
     by_decomposition += result.branch == Branch::decomposition;
     worst = std::max(worst, error);
-    EXPECT_LT(error, 1e-8) << "instance " << instance << ", " << name_of(result.branch) << ", weight " << truth.weight[0] << ", theta "
-                           << truth.theta[0] << " " << truth.theta[1] << ", distance " << kendall(truth.centre[0], truth.centre[1])
-                           << ", conditioning " << result.conditioning;
+    EXPECT_LT(error, 1e-8) << "instance " << instance << ", " << name_of(result.branch) << ", weight " << truth.weight[0]
+                           << ", theta " << truth.theta[0] << " " << truth.theta[1] << ", distance "
+                           << kendall(truth.centre[0], truth.centre[1]) << ", conditioning " << result.conditioning;
   }
   EXPECT_EQ(by_decomposition, 1000);
   testing::Test::RecordProperty("worst_error", std::to_string(worst));
@@ -38,9 +38,10 @@ TEST(MallowsTensor, ExactMomentsGiveThemBackWithoutClimbing) {
 void expect_recovered(const MallowsPair& truth, Branch branch, const LearnOptions& options = {}) {
   const CountSource source = exact_source(truth);
   const LearnResult result = learn_two_mallows(source({}), source, options, 3);
-  EXPECT_LT(pair_error(result.pair, truth), 1e-8) << "weight " << truth.weight[0] << " theta " << truth.theta[0] << " found weight "
-                                                  << result.pair.weight[0] << " theta " << result.pair.theta[0] << " " << result.pair.theta[1]
-                                                  << " conditioning " << result.conditioning << " misfit " << result.misfit;
+  EXPECT_LT(pair_error(result.pair, truth), 1e-8)
+      << "weight " << truth.weight[0] << " theta " << truth.theta[0] << " found weight " << result.pair.weight[0] << " theta "
+      << result.pair.theta[0] << " " << result.pair.theta[1] << " conditioning " << result.conditioning << " misfit "
+      << result.misfit;
   EXPECT_EQ(name_of(result.branch), name_of(branch)) << result.conditioning;
 }
 
@@ -79,7 +80,8 @@ TEST(MallowsTensorDegenerate, TwoBlocksShiftedByOne) {
 
 TEST(MallowsTensorDegenerate, EqualRankingsDifferentScalesAreNotDegenerate) {
   for (const double weight : {0.15, 0.5, 0.7})
-    for (const double theta : {0.1, 0.5, 1.5}) expect_recovered(make_pair(weight, theta, theta + 0.7, identity(6), identity(6)), Branch::decomposition);
+    for (const double theta : {0.1, 0.5, 1.5})
+      expect_recovered(make_pair(weight, theta, theta + 0.7, identity(6), identity(6)), Branch::decomposition);
 }
 
 // The lower bound of the paper's introduction: a ranking and its reverse with equal weights leave every pair at one half.
@@ -93,7 +95,8 @@ TEST(MallowsTensor, ReverseRankingIsSeenByTopThreeAndNotByPairs) {
     const double log_z = log_normalizer(theta, 6);
     do {
       double p = 0.0;
-      for (std::size_t r = 0; r < 2; ++r) p += 0.5 * std::exp(-theta * static_cast<double>(kendall(order, truth.centre[r])) - log_z);
+      for (std::size_t r = 0; r < 2; ++r)
+        p += 0.5 * std::exp(-theta * static_cast<double>(kendall(order, truth.centre[r])) - log_z);
       for (std::size_t i = 0; i < 6; ++i)
         for (std::size_t j = i + 1; j < 6; ++j) before[order[i] * 6 + order[j]] += p;
     } while (std::next_permutation(order.begin(), order.end()));

@@ -12,8 +12,8 @@ namespace caucus::tensor {
 
 struct MallowsPair {
   std::array<double, 2> weight{0.5, 0.5};
-  std::array<double, 2> theta{1.0, 1.0};               // phi = exp(-theta)
-  std::array<std::vector<ItemId>, 2> centre;           // best first
+  std::array<double, 2> theta{1.0, 1.0};      // phi = exp(-theta)
+  std::array<std::vector<ItemId>, 2> centre;  // best first
 };
 
 // Largest dispersion the learner returns: at 20 a ranking differs from its centre once in 10^8.
@@ -28,10 +28,10 @@ struct ModelTable {
   ModelTable(double theta, std::size_t n);
 
   std::size_t num_items;
-  std::vector<double> first;      // x by central rank: q^p / Z_n (Definition 2.3)
-  std::vector<double> rest;       // position_table of the n - 1 items left once the first is known
-  std::vector<double> power;      // q^k, k < 3 n
-  double triple_scale = 0.0;      // P({ranks p, q, r} are the first three) = triple_scale power[p + q + r - 3] (Lemma 2.5)
+  std::vector<double> first;  // x by central rank: q^p / Z_n (Definition 2.3)
+  std::vector<double> rest;   // position_table of the n - 1 items left once the first is known
+  std::vector<double> power;  // q^k, k < 3 n
+  double triple_scale = 0.0;  // P({ranks p, q, r} are the first three) = triple_scale power[p + q + r - 3] (Lemma 2.5)
 
   // P(rank e first and rank i at position j), e != i, j > 0.
   double joint(std::size_t e, std::size_t i, std::size_t j) const {

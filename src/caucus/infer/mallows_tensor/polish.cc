@@ -257,8 +257,8 @@ PolishResult PairPolisher::run(MallowsPair start, const PolishOptions& options) 
   const auto stopped = [&] { return options.stop && options.stop(); };
   // log weight ratio and log scales: where SQUAREM (Varadhan & Roland 2008, S3) extrapolates.
   const auto coordinates = [](const MallowsPair& pair) {
-    return std::array<double, 3>{std::log(std::max(pair.weight[0], 1e-300) / std::max(pair.weight[1], 1e-300)), std::log(std::max(pair.theta[0], 1e-12)),
-                                 std::log(std::max(pair.theta[1], 1e-12))};
+    return std::array<double, 3>{std::log(std::max(pair.weight[0], 1e-300) / std::max(pair.weight[1], 1e-300)),
+                                 std::log(std::max(pair.theta[0], 1e-12)), std::log(std::max(pair.theta[1], 1e-12))};
   };
   double loglik = -infinity;
   for (bool going = true; going;) {
@@ -354,7 +354,8 @@ PolishResult PairPolisher::run(MallowsPair start, const PolishOptions& options) 
   return result;
 }
 
-PolishResult PairPolisher::run_best(std::span<const MallowsPair> starts, std::size_t finalists, const PolishOptions& options) const {
+PolishResult PairPolisher::run_best(std::span<const MallowsPair> starts, std::size_t finalists,
+                                    const PolishOptions& options) const {
   std::vector<std::pair<double, MallowsPair>> ranked;
   for (const MallowsPair& start : starts) {
     double loglik = 0.0;

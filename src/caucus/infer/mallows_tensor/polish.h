@@ -1,8 +1,8 @@
 // EM for two Mallows models on complete rankings of few items, from any start: what `--polish on` does.
 //
-// Given both centres, the likelihood sees a ranking only through its two distances (d1, d2). One pass over the rankings tallies these
-// cells, and how often each pair of items stands in each order within a cell. From the tally every EM iteration is exact and costs
-// O(cells n^2), whatever the number of rankings, until a centre moves and the tally is made anew.
+// Given both centres, the likelihood sees a ranking only through its two distances (d1, d2). One pass over the rankings tallies
+// these cells, and how often each pair of items stands in each order within a cell. From the tally every EM iteration is exact and
+// costs O(cells n^2), whatever the number of rankings, until a centre moves and the tally is made anew.
 #pragma once
 
 #include <array>
@@ -19,23 +19,23 @@
 namespace caucus::tensor {
 
 struct PolishOptions {
-  int iterations = 5000;       // most EM iterations
-  double tolerance = 1e-12;    // relative gain of log-likelihood over one cycle that counts as converged
-  bool accelerate = true;      // SQUAREM on weight and scales while the centres rest
-  // Where EM rests, try to exchange neighbours in a centre or in both: leaves shallow local optima. Such moves, and the choice between
-  // ends of several starts, are judged by log-likelihood minus log(number of rankings at the distance of the two centres), which keeps
-  // chance from pulling equal centres apart: pairs of rankings d apart are that many times as many as equal ones.
+  int iterations = 5000;     // most EM iterations
+  double tolerance = 1e-12;  // relative gain of log-likelihood over one cycle that counts as converged
+  bool accelerate = true;    // SQUAREM on weight and scales while the centres rest
+  // Where EM rests, try to exchange neighbours in a centre or in both: leaves shallow local optima. Such moves, and the choice
+  // between ends of several starts, are judged by log-likelihood minus log(number of rankings at the distance of the two centres),
+  // which keeps chance from pulling equal centres apart: pairs of rankings d apart are that many times as many as equal ones.
   bool exchange = true;
   std::function<bool()> stop;  // asked once per tally and every 100 iterations
 };
 
 struct PolishResult {
-  MallowsPair pair;            // heavier component first
+  MallowsPair pair;  // heavier component first
   double loglik = 0.0;
-  double entropy = 0.0;        // of the memberships
+  double entropy = 0.0;  // of the memberships
   int iterations = 0;
-  int tallies = 0;             // passes over the rankings
-  int exchanges = 0;           // moves that EM alone would not have made
+  int tallies = 0;    // passes over the rankings
+  int exchanges = 0;  // moves that EM alone would not have made
   StopReason stop_reason = StopReason::converged;
   std::vector<double> trace;
 };

@@ -17,7 +17,8 @@ double slow_log_likelihood(const RankingSet& rankings, const MallowsPair& pair) 
     const std::vector<ItemId> order(rankings[i].items().begin(), rankings[i].items().end());
     double p = 0.0;
     for (std::size_t r = 0; r < 2; ++r)
-      p += pair.weight[r] * std::exp(-pair.theta[r] * static_cast<double>(kendall(order, pair.centre[r])) - log_normalizer(pair.theta[r], n));
+      p += pair.weight[r] *
+           std::exp(-pair.theta[r] * static_cast<double>(kendall(order, pair.centre[r])) - log_normalizer(pair.theta[r], n));
     sum += rankings.weight(i) * std::log(p);
   }
   return sum;
@@ -31,7 +32,8 @@ MallowsPair slow_step(const RankingSet& rankings, const MallowsPair& now) {
     const std::vector<ItemId> order(rankings[i].items().begin(), rankings[i].items().end());
     std::array<double, 2> p{};
     for (std::size_t r = 0; r < 2; ++r)
-      p[r] = now.weight[r] * std::exp(-now.theta[r] * static_cast<double>(kendall(order, now.centre[r])) - log_normalizer(now.theta[r], n));
+      p[r] = now.weight[r] *
+             std::exp(-now.theta[r] * static_cast<double>(kendall(order, now.centre[r])) - log_normalizer(now.theta[r], n));
     for (std::size_t r = 0; r < 2; ++r) share[r].push_back(rankings.weight(i) * p[r] / (p[0] + p[1]));
   }
   MallowsPair next = now;
@@ -90,7 +92,8 @@ TEST(PairPolisher, LikelihoodNeverFallsAndThreadsDoNotMatter) {
     const MallowsPair truth = random_pair(8, random), start = random_pair(8, random);
     const RankingSet rankings = draw_rankings(truth, 40000, run);
     const PolishResult one = PairPolisher(rankings, 8, 1).run(start), four = PairPolisher(rankings, 8, 4).run(start);
-    for (std::size_t i = 1; i < one.trace.size(); ++i) EXPECT_GE(one.trace[i], one.trace[i - 1] - 1e-9 * std::abs(one.trace[i - 1]));
+    for (std::size_t i = 1; i < one.trace.size(); ++i)
+      EXPECT_GE(one.trace[i], one.trace[i - 1] - 1e-9 * std::abs(one.trace[i - 1]));
     EXPECT_EQ(one.loglik, four.loglik);
     EXPECT_EQ(one.pair.centre, four.pair.centre);
     EXPECT_EQ(one.pair.theta, four.pair.theta);
@@ -104,13 +107,15 @@ TEST(PairPolisher, WeightThreeIsThreeCopies) {
   const RankingSet rankings = draw_rankings(truth, 2000, 5);
   std::vector<double> tripled(rankings.weights().begin(), rankings.weights().end());
   for (double& weight : tripled) weight *= 3.0;
-  const PolishResult one = PairPolisher(rankings, 6, 1).run(start), three = PairPolisher(rankings.with_weights(tripled), 6, 1).run(start);
+  const PolishResult one = PairPolisher(rankings, 6, 1).run(start),
+                     three = PairPolisher(rankings.with_weights(tripled), 6, 1).run(start);
   EXPECT_EQ(one.pair.centre, three.pair.centre);
   EXPECT_NEAR(one.pair.theta[0], three.pair.theta[0], 1e-5);
   EXPECT_NEAR(3.0 * one.loglik, three.loglik, 1e-7 * std::abs(three.loglik));
 }
 
-// Two disjoint exchanges between the centres, wrongly paired: every ranking is as far from one as from the other, and EM cannot move.
+// Two disjoint exchanges between the centres, wrongly paired: every ranking is as far from one as from the other, and EM cannot
+// move.
 TEST(PairPolisher, ExchangeLeavesAWrongPairing) {
   const MallowsPair truth = make_pair(0.5, 2.5, 2.5, {0, 1, 2, 3, 4, 5}, {1, 0, 2, 3, 5, 4});
   const RankingSet rankings = draw_rankings(truth, 50000, 9);
@@ -136,7 +141,8 @@ TEST(PairPolisher, PolishedAtLeastAsLikelyAsTheStart) {
 }
 
 TEST(TensorStart, ThreeMallowsModels) {
-  // First-position profiles of three separated models from 200,000 rankings: errors are a few standard errors, 3 / sqrt(N w) < 0.015.
+  // First-position profiles of three separated models from 200,000 rankings: errors are a few standard errors, 3 / sqrt(N w) <
+  // 0.015.
   const std::vector<std::vector<ItemId>> centre{{0, 1, 2, 3, 4, 5, 6, 7}, {7, 5, 6, 3, 2, 4, 0, 1}, {3, 0, 7, 4, 1, 6, 2, 5}};
   const std::vector<double> theta{0.9, 0.7, 1.1}, weight{0.5, 0.3, 0.2};
   const RankingSet rankings = draw_rankings(centre, theta, weight, 200000, 77);

@@ -72,7 +72,8 @@ TEST(ModelTable, FirstJointAndTriplesByEnumeration) {
             EXPECT_NEAR(counts.joint(e, i, j), table.joint(e, i, j), 1e-13);
           }
     }
-    counts.for_each_triple([&](std::size_t i, std::size_t j, std::size_t k, double count) { EXPECT_NEAR(count, table.triple(i + j + k), 1e-13); });
+    counts.for_each_triple(
+        [&](std::size_t i, std::size_t j, std::size_t k, double count) { EXPECT_NEAR(count, table.triple(i + j + k), 1e-13); });
     const std::vector<double> positions = position_table(theta, 6), shared = mallows_position_table(theta, 6);
     for (std::size_t i = 0; i < 6; ++i)
       for (std::size_t j = 0; j < 6; ++j) {
@@ -98,7 +99,8 @@ TEST(Partition, CoversEveryItemOnceWithTwoInEachPart) {
 TEST(TensorDecomp, FindsTheFactorsOfARankTwoTensor) {
   for (std::uint64_t instance = 0; instance < 200; ++instance) {
     RandomStream random(17, Purpose::test, instance);
-    const Eigen::Index na = 2 + static_cast<Eigen::Index>(random.below(3)), nb = 2 + static_cast<Eigen::Index>(random.below(3)), nc = 3;
+    const Eigen::Index na = 2 + static_cast<Eigen::Index>(random.below(3)), nb = 2 + static_cast<Eigen::Index>(random.below(3)),
+                       nc = 3;
     std::array<Eigen::MatrixX2d, 3> truth{Eigen::MatrixX2d(na, 2), Eigen::MatrixX2d(nb, 2), Eigen::MatrixX2d(nc, 2)};
     for (auto& factor : truth)
       for (Eigen::Index i = 0; i < factor.size(); ++i) factor.data()[i] = 0.05 + random.uniform();
@@ -123,7 +125,8 @@ TEST(TensorDecomp, FindsTheFactorsOfARankTwoTensor) {
 TEST(TensorDecomp, ParallelFactorsAreNotWellConditioned) {
   Eigen::MatrixXd tensor(2, 4);
   for (Eigen::Index i = 0; i < 2; ++i)
-    for (Eigen::Index c = 0; c < 4; ++c) tensor(i, c) = (1.0 + static_cast<double>(i)) * (1.0 + static_cast<double>(c % 2)) * (2.0 + static_cast<double>(c / 2));
+    for (Eigen::Index c = 0; c < 4; ++c)
+      tensor(i, c) = (1.0 + static_cast<double>(i)) * (1.0 + static_cast<double>(c % 2)) * (2.0 + static_cast<double>(c / 2));
   EXPECT_LT(tensor_decomp(tensor, 2, 2).conditioning(), 1e-6);
 }
 
@@ -231,8 +234,8 @@ TEST(MallowsDistances, MahonianNumbers) {
   for (std::size_t d = 0; d < row.size(); ++d) EXPECT_NEAR(std::exp(logs[d]), row[d], 1e-9);
 }
 
-// A common prefix of sharp models hides what follows from the top-3 sets of a sample: the recursion takes it off. By the restriction
-// property the rest has the same weights and scales.
+// A common prefix of sharp models hides what follows from the top-3 sets of a sample: the recursion takes it off. By the
+// restriction property the rest has the same weights and scales.
 TEST(HandleDegenerateCases, CommonPrefixIsTakenOff) {
   const MallowsPair truth = make_pair(0.5, 3.0, 3.0, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, {0, 1, 2, 3, 9, 8, 7, 6, 5, 4});
   const RankingSet rankings = draw_rankings(truth, 50000, 11);
@@ -279,7 +282,8 @@ TEST(LearnTwoMallows, StreamNeedsOnlyTheCounts) {
   const LearnResult result = learn_two_mallows(counts, nullptr, {}, 1);
   EXPECT_TRUE(same_centres(result.pair, truth));
   EXPECT_TRUE(result.trusted());
-  // Five standard errors are below 0.005 (0.0007 for the weight with memberships known; the moments lose less than a factor of six).
+  // Five standard errors are below 0.005 (0.0007 for the weight with memberships known; the moments lose less than a factor of
+  // six).
   EXPECT_NEAR(result.pair.weight[0], 0.6, 0.005);
   EXPECT_NEAR(result.pair.theta[0], 0.9, 0.01);
   EXPECT_NEAR(result.pair.theta[1], 0.6, 0.01);

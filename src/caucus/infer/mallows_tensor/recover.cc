@@ -59,7 +59,8 @@ MallowsPair recover_by_pivot(const TopCounts& counts, const TopK& top, const Piv
   for (std::size_t i = 0; i < n; ++i) key[i] = i == pivot.item ? -1.0 : mean_position_given(counts, pivot.item, i);
   std::vector<ItemId> centre = sort_by(key);
   // The pivot's own place: where its first-position probability puts it.
-  const double place = std::log(std::max(top.first[r][top.order[r][0]], 1e-300) / std::max(top.first[r][pivot.item], 1e-300)) / top.theta[r];
+  const double place =
+      std::log(std::max(top.first[r][top.order[r][0]], 1e-300) / std::max(top.first[r][pivot.item], 1e-300)) / top.theta[r];
   const auto rank = static_cast<std::ptrdiff_t>(std::clamp(std::round(place), 0.0, static_cast<double>(n - 1)));
   std::rotate(centre.begin(), centre.begin() + 1, centre.begin() + rank + 1);
   pair.centre[r] = centre;
@@ -81,7 +82,8 @@ ItemId most_telling_item(const TopCounts& counts, const TopK& top) {
   for (std::size_t item = 0; item < counts.num_items(); ++item) {
     const double p = counts.first(item);
     if (!(p > 0.0)) continue;
-    const double share = top.weight[0] * top.first[0][item] / std::max(top.weight[0] * top.first[0][item] + top.weight[1] * top.first[1][item], 1e-300);
+    const double share = top.weight[0] * top.first[0][item] /
+                         std::max(top.weight[0] * top.first[0][item] + top.weight[1] * top.first[1][item], 1e-300);
     const double telling = std::abs(share - top.weight[0]) * std::sqrt(p);
     if (telling > most) {
       most = telling;
@@ -184,7 +186,8 @@ MallowsPair assign_ranks(const TopCounts& counts, MallowsPair pair, ItemId star)
     if (i == star) {
       double sum = 0.0;
       for (std::size_t j = 0; j < n; ++j)
-        sum += position[i * n + j] * std::log(std::max(pair.weight[0] * whole[0][p1 * n + j] + pair.weight[1] * whole[1][p2 * n + j], 1e-300));
+        sum += position[i * n + j] *
+               std::log(std::max(pair.weight[0] * whole[0][p1 * n + j] + pair.weight[1] * whole[1][p2 * n + j], 1e-300));
       return sum;
     }
     double sum = 0.0;
@@ -218,7 +221,9 @@ MallowsPair assign_ranks(const TopCounts& counts, MallowsPair pair, ItemId star)
             cost[i * n + p] = p == rank[r][star] ? 0.0 : 1e300;
             continue;
           }
-          cost[i * n + p] = p == rank[r][star] ? 1e300 : r == 0 ? -log_likelihood(i, p, rank[1][i]) : -log_likelihood(i, rank[0][i], p);
+          cost[i * n + p] = p == rank[r][star] ? 1e300
+                            : r == 0           ? -log_likelihood(i, p, rank[1][i])
+                                               : -log_likelihood(i, rank[0][i], p);
         }
       const double scale = std::max(counts.total(), 1.0);
       for (double& c : cost) c = std::min(c / scale, 1e6);

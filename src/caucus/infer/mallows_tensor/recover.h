@@ -16,8 +16,8 @@ namespace caucus::tensor {
 // An item that is often first in one model and hardly ever in the other.
 struct Pivot {
   ItemId item = 0;
-  std::size_t model = 0;   // the one whose rankings it opens
-  double purity = 0.0;     // share of that model among the rankings with the item first
+  std::size_t model = 0;  // the one whose rankings it opens
+  double purity = 0.0;    // share of that model among the rankings with the item first
 };
 // The purest item with at least `least_share` of the rankings first; none if no purity reaches `least_purity`.
 std::optional<Pivot> find_pivot(const TopCounts& counts, const TopK& top, double least_purity, double least_share);
@@ -30,9 +30,9 @@ MallowsPair recover_by_pivot(const TopCounts& counts, const TopK& top, const Piv
 // unknowns, up to the error of Lemma 10.1. Sorted by mean position instead of the most probable one.
 MallowsPair recover_by_linear_system(const TopCounts& counts, const TopK& top);
 
-// The exact form of step 4: with the position law of every central rank known, each item's pair of ranks (p1, p2) has a log-likelihood
-// given the overall position counts and those given the item e* first; alternating assignment problems choose two permutations.
-// Never lowers that likelihood.
+// The exact form of step 4: with the position law of every central rank known, each item's pair of ranks (p1, p2) has a
+// log-likelihood given the overall position counts and those given the item e* first; alternating assignment problems choose two
+// permutations. Never lowers that likelihood.
 MallowsPair assign_ranks(const TopCounts& counts, MallowsPair pair, ItemId conditioning_item);
 
 // The item whose first-position probabilities differ most between the models, in standard errors of its frequency.

@@ -1,9 +1,8 @@
 #include "caucus/infer/mallows_tensor/score.h"
 
+#include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
-
-#include <Eigen/Dense>
 
 namespace caucus::tensor {
 namespace {
@@ -13,7 +12,10 @@ constexpr double tiny = 1e-300;
 // d/dtheta of the tables by central differences. Fisher scoring needs no exact slope: at the maximum the residual is what vanishes.
 struct Slopes {
   Slopes(double theta, std::size_t n)
-      : step(1e-5 * std::max(1.0, theta)), above(theta + step, n), below(std::max(theta - step, 0.0), n), width(theta + step - std::max(theta - step, 0.0)) {}
+      : step(1e-5 * std::max(1.0, theta)),
+        above(theta + step, n),
+        below(std::max(theta - step, 0.0), n),
+        width(theta + step - std::max(theta - step, 0.0)) {}
   double step;
   ModelTable above, below;
   double width;
@@ -123,7 +125,8 @@ MallowsPair MomentScore::fit_parameters(MallowsPair pair, int max_steps) const {
       const double reached = (*this)(next);
       // Near the maximum the score is flat to rounding: there a small step is taken on the word of its slope.
       if (reached >= current - 1e-13 * std::abs(current)) {
-        length = std::abs(next.weight[0] - pair.weight[0]) + std::abs(next.theta[0] - pair.theta[0]) + std::abs(next.theta[1] - pair.theta[1]);
+        length = std::abs(next.weight[0] - pair.weight[0]) + std::abs(next.theta[0] - pair.theta[0]) +
+                 std::abs(next.theta[1] - pair.theta[1]);
         pair = next;
         current = reached;
         damping = std::max(damping * 0.1, 1e-12);
@@ -214,9 +217,11 @@ double MomentScore::largest_error(const MallowsPair& pair) const {
   double worst = 0.0;
   for_each_cell(pair, [&](const auto& tables, const auto& at, const auto& at_set) {
     for (const Cell& cell : cells_)
-      worst = std::max(worst, std::abs(cell.count / total_ - pair.weight[0] * at(tables[0], 0, cell) - pair.weight[1] * at(tables[1], 1, cell)));
+      worst = std::max(
+          worst, std::abs(cell.count / total_ - pair.weight[0] * at(tables[0], 0, cell) - pair.weight[1] * at(tables[1], 1, cell)));
     for (const Triple& set : triples_)
-      worst = std::max(worst, std::abs(set.count / total_ - pair.weight[0] * at_set(tables[0], 0, set) - pair.weight[1] * at_set(tables[1], 1, set)));
+      worst = std::max(worst, std::abs(set.count / total_ - pair.weight[0] * at_set(tables[0], 0, set) -
+                                       pair.weight[1] * at_set(tables[1], 1, set)));
   });
   return worst;
 }

@@ -9,8 +9,8 @@
 
 namespace caucus::tensor {
 
-// Composite log-likelihood of the counts: log-likelihood of the top-3 sets plus the mean over items i of that of (first item, position
-// of i). Each part is a likelihood of a partition of all rankings, so with exact moments the truth maximises the sum.
+// Composite log-likelihood of the counts: log-likelihood of the top-3 sets plus the mean over items i of that of (first item,
+// position of i). Each part is a likelihood of a partition of all rankings, so with exact moments the truth maximises the sum.
 class MomentScore {
  public:
   explicit MomentScore(const TopCounts& counts);
@@ -19,8 +19,8 @@ class MomentScore {
   // The same with the tables of the two scales at hand: for many centres.
   double operator()(const MallowsPair& pair, const std::array<ModelTable, 2>& tables) const;
 
-  // Weights and scales that maximise the score for the given centres: damped Fisher scoring in (logit w, theta_1, theta_2). With exact
-  // moments it converges to rounding. O(n^3) per step.
+  // Weights and scales that maximise the score for the given centres: damped Fisher scoring in (logit w, theta_1, theta_2). With
+  // exact moments it converges to rounding. O(n^3) per step.
   MallowsPair fit_parameters(MallowsPair pair, int max_steps = 60) const;
 
   // Hill climbing over centres: an adjacent exchange in one centre or in both, and for `insertions` any move of one item in one
@@ -50,7 +50,7 @@ class MomentScore {
 
   std::size_t num_items_;
   double total_;
-  std::vector<Cell> cells_;      // all of e != i, j > 0, and e = i, j = 0
+  std::vector<Cell> cells_;  // all of e != i, j > 0, and e = i, j = 0
   std::vector<Triple> triples_;
 };
 

@@ -1,11 +1,10 @@
 #include "caucus/infer/mallows_tensor/start.h"
 
+#include <Eigen/Dense>
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <numeric>
-
-#include <Eigen/Dense>
 
 #include "caucus/base/error.h"
 #include "caucus/base/numeric.h"
@@ -26,8 +25,8 @@ using Eigen::VectorXd;
 // Frequencies of first items and of first-three sets among the active items.
 struct TopSets {
   std::vector<ItemId> active;
-  VectorXd first;             // by active item
-  std::vector<double> cube;   // symmetric, m x m x m, zero where two indices agree
+  VectorXd first;            // by active item
+  std::vector<double> cube;  // symmetric, m x m x m, zero where two indices agree
   double total = 0.0;
 
   double at(std::size_t i, std::size_t j, std::size_t k) const { return cube[(i * active.size() + j) * active.size() + k]; }
@@ -42,8 +41,7 @@ TopSets count_top_sets(const RankingSet& rankings, std::size_t n) {
     sets.total += rankings.weight(i);
     for (std::size_t p = 0; p < 3; ++p) seen[rankings[i][p]] += rankings.weight(i);
   }
-  if (!(sets.total > 0.0))
-    throw DataError("--init tensor needs rankings of at least three places; use another start");
+  if (!(sets.total > 0.0)) throw DataError("--init tensor needs rankings of at least three places; use another start");
   sets.active.resize(n);
   std::iota(sets.active.begin(), sets.active.end(), ItemId{0});
   std::stable_sort(sets.active.begin(), sets.active.end(), [&](ItemId a, ItemId b) { return seen[a] > seen[b]; });
@@ -141,7 +139,8 @@ TensorStart tensor_start(const RankingSet& rankings, std::size_t n, std::size_t 
     RandomStream random(seed, Purpose::initialise, static_cast<std::uint64_t>(start));
     MatrixXd a(m, num_components);
     for (Index i = 0; i < m; ++i)
-      for (Index r = 0; r < num_components; ++r) a(i, r) = (sets.first(i) + 0.1 / static_cast<double>(m)) * std::exp(random.normal());
+      for (Index r = 0; r < num_components; ++r)
+        a(i, r) = (sets.first(i) + 0.1 / static_cast<double>(m)) * std::exp(random.normal());
     const double residual = alternate(sets, a);
     if (residual < least) {
       least = residual;

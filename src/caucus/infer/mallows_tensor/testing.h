@@ -91,8 +91,8 @@ inline MallowsPair make_pair(double weight, double theta1, double theta2, std::v
   return {{weight, 1.0 - weight}, {theta1, theta2}, {std::move(first), std::move(second)}};
 }
 
-inline RankingSet draw_rankings(const std::vector<std::vector<ItemId>>& centre, const std::vector<double>& theta, const std::vector<double>& weight,
-                                std::size_t count, std::uint64_t seed) {
+inline RankingSet draw_rankings(const std::vector<std::vector<ItemId>>& centre, const std::vector<double>& theta,
+                                const std::vector<double>& weight, std::size_t count, std::uint64_t seed) {
   std::vector<MallowsSampler> samplers;
   for (std::size_t k = 0; k < centre.size(); ++k) samplers.emplace_back(centre[k], theta[k]);
   RankingSetBuilder builder;
@@ -106,7 +106,8 @@ inline RankingSet draw_rankings(const std::vector<std::vector<ItemId>>& centre, 
 }
 
 inline RankingSet draw_rankings(const MallowsPair& pair, std::size_t count, std::uint64_t seed) {
-  return draw_rankings({pair.centre[0], pair.centre[1]}, {pair.theta[0], pair.theta[1]}, {pair.weight[0], pair.weight[1]}, count, seed);
+  return draw_rankings({pair.centre[0], pair.centre[1]}, {pair.theta[0], pair.theta[1]}, {pair.weight[0], pair.weight[1]}, count,
+                       seed);
 }
 
 }  // namespace caucus::tensor
