@@ -1,0 +1,328 @@
+// Fits: against best known values, between methods, on data that make trouble.
+#include "caucus/infer/pl_mixture/fit.h"
+
+#include <cmath>
+#include <numeric>
+
+#include <gtest/gtest.h>
+
+#include "caucus/infer/pl_mixture/bootstrap.h"
+#include "caucus/infer/pl_mixture/family.h"
+#include "caucus/infer/pl_mixture/fitted.h"
+#include "caucus/infer/pl_mixture/methods.h"
+#include "caucus/infer/pl_mixture/start.h"
+#include "caucus/infer/pl_mixture/testing.h"
+#include "caucus/io/io.h"
+#include "caucus/model/plackett_luce_mixture.h"
+#include "support/shared_data.h"
+
+namespace caucus::pl_mixture {
+namespace {
+
+using testing::Kind;
+using caucus::testing::shared_data;
+
+double fit_loglik(const std::string& path, const OptionMap& options) {
+  Run run;
+  run.threads = 1;
+  return make_pl_mixture_family()->fit(read_dataset(path), options, run).summary.loglik;
+}
+
+// design/peers.md: maxima found by independent programs, given there to the digits below.
+TEST(BestKnown, SingleModels) {
+  const std::string sushi = shared_data("preflib/00014-00000001.soc"), west = shared_data("preflib/00001-00000002.soi"),
+                    apa = shared_data("classic/apa1980_complete.soc");
+  CAUCUS_NEEDS(sushi);
+  EXPECT_NEAR(fit_loglik(sushi, {}), -71211.59922, 1e-5);
+  EXPECT_NEAR(fit_loglik(apa, {}), -27402.29389, 1e-5);
+  EXPECT_NEAR(fit_loglik(west, {}), -224071.8125, 1e-4);
+}
+
+TEST(BestKnown, MixturesByAPlainFit) {
+  const std::string sushi = shared_data("preflib/00014-00000001.soc"), west = shared_data("preflib/00001-00000002.soi"),
+                    apa = shared_data("classic/apa1980_complete.soc");
+  CAUCUS_NEEDS(sushi);
+  EXPECT_NEAR(fit_loglik(sushi, {{"components", "2"}}), -69504.913, 1e-3);
+  EXPECT_NEAR(fit_loglik(sushi, {{"components", "3"}}), -68870.722, 1e-3);
+  EXPECT_NEAR(fit_loglik(sushi, {{"components", "5"}}), -68453.347, 1e-3);
+  EXPECT_NEAR(fit_loglik(west, {{"components", "2"}}), -213812.908, 1e-3);
+  EXPECT_NEAR(fit_loglik(west, {{"components", "3"}}), -209074.909, 1e-3);
+  EXPECT_NEAR(fit_loglik(apa, {{"components", "2"}}), -26838.721, 1e-3);
+}
+
+TEST(Methods, EndAtTheSameMaximumFromTheSameStart) {
+  for (const char* file : {"preflib/00014-00000001.soc", "classic/apa1980_complete.soc", "preflib/00001-00000001.soi", "preflib/00001-00000002.soi",
+                           "preflib/00001-00000003.soi"}) {
+    const std::string path = shared_data(file);
+    CAUCUS_NEEDS(path);
+    const Dataset data = read_dataset(path);
+    const Objective objective(data, 2, 0.0, 2);
+    const Parameters start = [&] {
+      Options options;
+      options.components = 2;
+      return Starts(objective, options, 3).make(Init::spectral, 0);
+    }();
+    const SolveOptions solve;
+    const double em = run_method(objective, Method::em, Chain::automatic, start, solve, caucus::Run{}).loglik;
+    const double emm = run_method(objective, Method::emm, Chain::automatic, start, solve, caucus::Run{}).loglik;
+    const double lsr = run_method(objective, Method::em_lsr, Chain::automatic, start, solve, caucus::Run{}).loglik;
+    EXPECT_NEAR(emm, em, 1e-6 * std::abs(em)) << file;
+    EXPECT_NEAR(lsr, em, 1e-6 * std::abs(em)) << file;
+  }
+}
+
+class MethodKinds : public ::testing::TestWithParam<Kind> {};
+
+TEST_P(MethodKinds, TheObjectiveNeverFallsAndSurrogatesNeverBeatTheMaximum) {
+  const Dataset data = testing::draw(testing::random_parameters(2, 6, 21), 400, GetParam(), 9);
+  const Objective objective(data, 2, 0.05, 1);
+  Parameters start = testing::random_parameters(2, 6, 22, 0.4);
+  start.ties = initial_ties(objective);
+  const SolveOptions solve;
+  const Solution em = run_method(objective, Method::em, Chain::automatic, start, solve, caucus::Run{});
+  const bool ties = GetParam() == Kind::ties;
+  for (const Method method : {Method::em, Method::emm, Method::em_lsr}) {
+    if (ties && method == Method::em_lsr) continue;
+    const Solution solution = run_method(objective, method, Chain::automatic, start, solve, caucus::Run{});
+    EXPECT_EQ(solution.stop_reason, StopReason::converged);
+    for (std::size_t t = 1; t < solution.trace.size(); ++t)
+      EXPECT_GE(solution.trace[t], solution.trace[t - 1] - 1e-10 * std::abs(solution.trace[t])) << name_of(method);
+    EXPECT_NEAR(solution.objective, em.objective, 1e-6 * std::abs(em.objective)) << name_of(method);
+  }
+  // The gradient vanishes at the answer.
+  const Evaluation e = objective.evaluate(em.parameters);
+  for (std::size_t j = 0; j < e.wins.size(); ++j) EXPECT_NEAR(e.wins[j], e.expected[j], 1e-2);
+  if (ties) return;
+  for (const Method method : {Method::em_cml, Method::em_gmm, Method::em_slsr}) {
+    const Solution rival = run_method(objective, method, Chain::automatic, em.parameters, solve, caucus::Run{});
+    EXPECT_LE(rival.objective, em.objective + 1e-6 * std::abs(em.objective)) << name_of(method);
+    EXPECT_TRUE(std::isfinite(rival.loglik));
+  }
+}
+INSTANTIATE_TEST_SUITE_P(Kinds, MethodKinds, ::testing::Values(Kind::complete, Kind::top, Kind::subset, Kind::pairs, Kind::ties));
+
+// Theorem 2: the fixed point of weighted LSR is the weighted maximum-likelihood estimate.
+TEST(Lsr, FixedPointHasNoGradient) {
+  for (const Kind kind : {Kind::complete, Kind::top, Kind::subset, Kind::pairs}) {
+    const Dataset data = testing::draw(testing::random_parameters(2, 7, 31), 500, kind, 10);
+    for (const double strength : {0.0, 0.3}) {
+      const Objective objective(data, 1, strength, 1);
+      std::vector<double> shares;
+      RandomStream random(5);
+      for (std::size_t i = 0; i < data.rankings.size(); ++i) shares.push_back(random.uniform_open());
+      for (const Chain chain : {Chain::explicit_chain, Chain::implicit_product}) {
+        std::vector<double> utilities(7, 0.0);
+        weighted_lsr(objective, {shares, 1, 0}, chain, 2000, 1e-13, utilities);
+        for (double slope : weighted_gradient(objective, {shares, 1, 0}, utilities)) EXPECT_NEAR(slope, 0.0, 1e-8);
+      }
+    }
+  }
+}
+
+TEST(Surrogates, StepsAreStationaryPointsOfTheirObjectives) {
+  const Dataset data = testing::draw(testing::random_parameters(1, 5, 41), 300, Kind::complete, 11);
+  const Objective objective(data, 1, 0.0, 1);
+  const std::vector<double> all(data.rankings.size(), 1.0);
+  const Eigen::MatrixXd above = pair_counts(objective, all, 1)[0];
+  const Eigen::MatrixXd top = [&] {
+    Dataset cut = testing::draw(testing::random_parameters(1, 5, 41), 300, Kind::top, 11);
+    return pair_counts(Objective(cut, 1, 0.0, 1), std::vector<double>(cut.rankings.size(), 1.0), 1)[0];
+  }();
+  EXPECT_GE(top.minCoeff(), 0.0);
+  EXPECT_NEAR(above.sum(), data.rankings.total_weight() * 10.0, 1e-9);
+  std::vector<double> composite(5, 0.0), moment(5, 0.0);
+  composite_step(above, 0.0, composite);
+  moment_step(above, moment);
+  const double h = 1e-5;
+  for (std::size_t i = 0; i < 5; ++i) {
+    const auto slope = [&](auto&& value, std::vector<double> u) {
+      u[i] += h;
+      const double up = value(u);
+      u[i] -= 2 * h;
+      return (up - value(u)) / (2 * h);
+    };
+    EXPECT_NEAR(slope([&](const auto& u) { return composite_objective(above, 0.0, u); }, composite), 0.0, 1e-4);
+    EXPECT_NEAR(slope([&](const auto& u) { return moment_objective(above, u); }, moment), 0.0, 1e-6);
+  }
+}
+
+// With many rankings, errors from the information agree with the spread over fresh samples: 40 samples give a relative error of a standard deviation of
+// 1 / sqrt(78) = 0.113; 5.5 of these for each of 5 items is below 1e-6.
+TEST(StandardErrors, AgreeWithTheSpreadOverSamples) {
+  const Parameters truth = testing::random_parameters(1, 5, 51, 0.7);
+  std::vector<std::vector<double>> estimates;
+  std::vector<double> errors;
+  for (std::uint64_t s = 0; s < 40; ++s) {
+    Dataset data;
+    data.items = testing::names(5);
+    const FittedMixture model(data.items, Unranked::last, truth);
+    const Result result = fit(model.sample({400, 100 + s, 1, 0}).data, Options{}, caucus::Run{});
+    estimates.emplace_back(result.parameters.utilities);
+    ASSERT_TRUE(result.errors);
+    errors = result.errors->utilities;
+    EXPECT_EQ(result.errors->quasi.size(), 5u);
+  }
+  for (std::size_t i = 0; i < 5; ++i) {
+    double mean = 0.0, squares = 0.0;
+    for (const auto& estimate : estimates) mean += estimate[i] / 40.0;
+    for (const auto& estimate : estimates) squares += (estimate[i] - mean) * (estimate[i] - mean) / 39.0;
+    EXPECT_NEAR(std::sqrt(squares) / errors[i], 1.0, 5.5 * 0.113);
+  }
+}
+
+TEST(Bootstrap, AgreesWithTheInformationAndKeepsBallotLengths) {
+  const Dataset data = testing::draw(testing::random_parameters(1, 5, 61, 0.7), 600, Kind::top, 12);
+  for (const char* kind : {"parametric", "nonparametric"}) {
+    Options options = parse_options<Options>({{"bootstrap", "60"}, {"bootstrap-kind", kind}});
+    const Result result = fit(data, options, caucus::Run{});
+    ASSERT_TRUE(result.errors && result.bootstrap);
+    EXPECT_EQ(result.bootstrap->samples, 60);
+    // Relative error of the spread 1 / sqrt(118) = 0.092.
+    for (std::size_t i = 0; i < 5; ++i) {
+      EXPECT_NEAR(result.bootstrap->utilities[i] / result.errors->utilities[i], 1.0, 0.55);
+      EXPECT_LT(result.bootstrap->utilities_low[i], result.bootstrap->utilities_high[i]);
+    }
+  }
+  const Parameters fitted = testing::random_parameters(1, 5, 61);
+  const Dataset sample = bootstrap_sample(data, fitted, Bootstrap::parametric, 1, 0);
+  EXPECT_EQ(sample.rankings.total_weight(), data.rankings.total_weight());
+  double before = 0.0, after = 0.0;
+  for (std::size_t i = 0; i < data.rankings.size(); ++i) before += data.rankings.weight(i) * static_cast<double>(data.rankings.length(i));
+  for (std::size_t i = 0; i < sample.rankings.size(); ++i) after += sample.rankings.weight(i) * static_cast<double>(sample.rankings.length(i));
+  EXPECT_EQ(before, after);
+}
+
+Dataset from_orders(std::size_t n, const std::vector<std::vector<ItemId>>& orders, Unranked unranked = Unranked::last) {
+  Dataset data;
+  data.items = testing::names(n);
+  data.source = "hand";
+  data.unranked = unranked;
+  RankingSetBuilder builder;
+  for (const auto& order : orders) builder.add(order);
+  data.rankings = builder.build();
+  return data;
+}
+
+void expect_finite(const Result& result) {
+  EXPECT_TRUE(std::isfinite(result.loglik));
+  for (double v : result.parameters.utilities) EXPECT_TRUE(std::isfinite(v));
+  double total = 0.0;
+  for (double v : result.parameters.weights) total += v;
+  EXPECT_NEAR(total, 1.0, 1e-9);
+  if (!result.errors) return;
+  for (double v : result.errors->utilities) EXPECT_TRUE(std::isfinite(v));
+}
+
+TEST(Trouble, DegenerateDataGetAnAnswerNeverNan) {
+  const std::vector<Dataset> sets{from_orders(1, {{0}}),
+                                  from_orders(3, {{0, 1, 2}}),
+                                  from_orders(4, std::vector<std::vector<ItemId>>(50, {2, 1, 0, 3})),
+                                  from_orders(4, {{0, 1}, {1, 0}, {2, 3}, {3, 2}}, Unranked::absent),
+                                  from_orders(5, {{0}, {0}, {1}}),
+                                  from_orders(3, {{0}, {1}}, Unranked::absent),
+                                  from_orders(6, {{0, 1}, {2}, {1}})};
+  for (const Dataset& data : sets) {
+    for (const char* num : {"1", "2", "3"}) {
+      for (const char* method : {"em", "emm", "em-lsr", "em-cml", "em-gmm", "em-slsr", "spectral", "gibbs"}) {
+        for (const char* strength : {"auto", "0"}) {
+          const Options options = parse_options<Options>(
+              {{"components", num}, {"method", method}, {"regularization", strength}, {"sweeps", "30"}, {"burnin", "10"}, {"max-iterations", "300"}});
+          SCOPED_TRACE(std::string(method) + " K=" + num + " n=" + std::to_string(data.num_items()) + " regularization " + strength);
+          expect_finite(fit(data, options, caucus::Run{}));
+        }
+      }
+    }
+  }
+}
+
+TEST(Trouble, InfiniteItemsAreFlaggedAndNamed) {
+  const Dataset data = from_orders(4, {{0, 1, 2, 3}, {0, 2, 1, 3}, {0, 1, 3, 2}, {0, 3, 1, 2}});
+  const Result result = fit(data, Options{}, caucus::Run{});
+  ASSERT_EQ(result.infinite[0], std::vector<std::size_t>{0});
+  ASSERT_FALSE(result.warnings.empty());
+  EXPECT_NE(result.warnings[0].find("'item 0'"), std::string::npos);
+  EXPECT_GT(result.strength, 0.0);
+  EXPECT_EQ(fit(from_orders(2, {{0, 1}, {1, 0}}), Options{}, caucus::Run{}).strength, 0.0);
+}
+
+TEST(Family, RefusesByNameAndLoadsAHandWrittenModel) {
+  const auto family = make_pl_mixture_family();
+  const Dataset tied = testing::draw(testing::random_parameters(1, 5, 3), 50, Kind::ties, 3);
+  try {
+    family->fit(tied, {{"method", "em-lsr"}}, caucus::Run{});
+    FAIL();
+  } catch (const DataError& error) {
+    EXPECT_NE(std::string(error.what()).find("em-lsr"), std::string::npos);
+    EXPECT_NE(std::string(error.what()).find("ties"), std::string::npos);
+  }
+  const auto model = family->load(nlohmann::json::parse(
+      R"({"schema":"caucus.model/1","family":"pl","items":["a","b"],"components":[{"weight":0.25,"utilities":[1,0]},{"weight":0.75,"utilities":[0,0]}]})"));
+  Dataset data = from_orders(2, {{0, 1}});
+  data.items = {"a", "b"};
+  EXPECT_NEAR(log_probs(*model, data, 1)[0], std::log(0.25 / (1.0 + std::exp(-1.0)) + 0.375), 1e-12);
+  EXPECT_THROW(model->check(tied), DataError);
+  EXPECT_EQ(model->sample({1000, 1, 1, 0}).data.rankings.total_weight(), 1000.0);
+  const caucus::Run run;
+  const FitOutcome outcome = family->fit(tied, {}, run);
+  EXPECT_EQ(outcome.summary.num_parameters, 4 + 2);
+  const auto again = family->load([&] {
+    nlohmann::json json = outcome.model->to_json();
+    json["items"] = tied.items;
+    return json;
+  }());
+  const auto before = log_probs(*outcome.model, tied, 1), after = log_probs(*again, tied, 1);
+  double total = 0.0;
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    EXPECT_NEAR(before[i], after[i], 1e-12);
+    total += tied.rankings.weight(i) * before[i];
+  }
+  EXPECT_NEAR(total, outcome.summary.loglik, 1e-8 * std::abs(total));
+}
+
+TEST(Fit, SameBitsOnAnyNumberOfThreads) {
+  const Dataset data = testing::draw(testing::random_parameters(3, 8, 71), 12000, Kind::top, 13);
+  for (const char* method : {"em", "gibbs", "em-slsr"}) {
+    const Options options = parse_options<Options>({{"components", "3"}, {"method", method}, {"sweeps", "20"}, {"burnin", "5"}, {"max-iterations", "200"}});
+    caucus::Run one, four;
+    one.threads = 1;
+    four.threads = 4;
+    const Result a = fit(data, options, one), b = fit(data, options, four);
+    EXPECT_EQ(a.parameters.utilities, b.parameters.utilities) << method;
+    EXPECT_EQ(a.loglik, b.loglik) << method;
+  }
+}
+
+TEST(Theorem1, GeneratorAndDistance) {
+  const PlackettLuceTruth truth = theorem1_truth(20, 3, 5, 1);
+  for (std::size_t k = 0; k < 3; ++k)
+    for (std::size_t i = 5; i < 20; ++i) EXPECT_EQ(truth.utilities[k * 20 + i], 0.0);
+  // Relabelled and shifted, it is the same mixture.
+  std::vector<double> other;
+  for (std::size_t k : {2u, 0u, 1u})
+    for (std::size_t i = 0; i < 20; ++i) other.push_back(truth.utilities[k * 20 + i] + 3.0);
+  std::vector<std::size_t> matched;
+  EXPECT_NEAR(plackett_luce_distance(other, truth.utilities, 20, &matched), 0.0, 1e-12);
+  EXPECT_EQ(matched, (std::vector<std::size_t>{1, 2, 0}));
+  other[0] += 1.0;
+  EXPECT_NEAR(plackett_luce_distance(other, truth.utilities, 20), std::sqrt(1.0 - 1.0 / 20.0), 1e-12);
+}
+
+TEST(Spectral, RecoversWellSeparatedGroups) {
+  Parameters truth(2, 8);
+  for (std::size_t i = 0; i < 8; ++i) truth.component(0)[i] = 0.8 * static_cast<double>(i), truth.component(1)[i] = -0.8 * static_cast<double>(i);
+  truth.centre_all();
+  for (const Kind kind : {Kind::complete, Kind::top}) {
+    const Dataset data = testing::draw(truth, 3000, kind, 14);
+    for (const char* init : {"spectral", "kmeans"}) {
+      for (const char* link : {"logit", "probit"}) {
+        const Options options = parse_options<Options>({{"components", "2"}, {"method", "spectral"}, {"init", init}, {"link", link}});
+        const Result result = fit(data, options, caucus::Run{});
+        EXPECT_EQ(result.stop_reason, StopReason::closed_form);
+        EXPECT_LT(plackett_luce_distance(result.parameters.utilities, truth.utilities, 8), 3.0) << init << link;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace caucus::pl_mixture
