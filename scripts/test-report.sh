@@ -28,11 +28,17 @@ cat >"$out/votes.soi" <<'VOTES'
 30: 4,5
 10: 3,1,5
 VOTES
+grep -E '^#|: ([0-9],){4}' "$out/votes.soi" >"$out/complete.soi"  # some families take complete rankings only
 caucus=$build/caucus
 families=$("$caucus" families --json | python3 -c 'import json,sys; print(*[f["name"] for f in json.load(sys.stdin)["families"]])')
 for family in $families; do
-  case $family in pl | mallows | gmallows) groups=2 ;; *) continue ;; esac
-  "$caucus" fit "$out/votes.soi" --family "$family" -k $groups --out "$out/$family.json" --report "$out/$family.html" --quiet >/dev/null
+  votes=$out/votes.soi more=()
+  case $family in
+    pl | mallows | gmallows) more=(-k 2) ;;
+    m4) votes=$out/complete.soi more=(-k 2) ;;
+    dpm) more=(--iterations 200 --burnin 100 --chains 2) ;;
+  esac
+  "$caucus" fit "$votes" --family "$family" "${more[@]}" --out "$out/$family.json" --report "$out/$family.html" --quiet >/dev/null
 done
 "$caucus" select "$out/votes.soi" -k 1..3 --out "$out/chosen.json" --report "$out/select.html" --quiet >/dev/null
 "$caucus" fit "$out/votes.soi" --out "$out/one.json" --quiet >/dev/null
