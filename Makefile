@@ -1,5 +1,5 @@
 # 'make demo' and 'make test' install what is missing, build and run. The rest are shortcuts.
-.PHONY: demo test build bench fuzz asan tsan coverage docs format clean
+.PHONY: demo test test-report build bench fuzz asan tsan coverage docs format clean
 JOBS ?= $(shell nproc)
 CAUCUS = build/release/caucus
 
@@ -14,6 +14,13 @@ demo: build
 test:
 	@scripts/install-deps.sh test
 	@JOBS=$(JOBS) scripts/test.sh
+
+# The report in a headless browser: no script errors, no network, names shown as text, nothing cut from 390 to 2560 px.
+test-report:
+	@scripts/install-deps.sh browser
+	@cmake --preset release >/dev/null
+	@cmake --build --preset release -j $(JOBS)
+	@cd build/release && ctest -C Browser -R report_in_browser --output-on-failure
 
 # Ratios within one run; answers are checked first.
 bench:

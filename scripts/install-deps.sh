@@ -1,16 +1,18 @@
 #!/usr/bin/env bash
 # Installs what caucus needs to build, from Debian's packages. Does nothing when all is there.
-# "scripts/install-deps.sh test" adds what only the tests and checks need.
+# "scripts/install-deps.sh test" adds what only the tests and checks need, "browser" also a browser for the report's tests.
 set -euo pipefail
 
 build=(g++ cmake ninja-build ccache
        libeigen3-dev libspectra-dev libboost-dev libtbb-dev libhwy-dev libcli11-dev libfmt-dev
        nlohmann-json3-dev libfast-float-dev libxxhash-dev libzstd-dev zlib1g-dev
        nodejs npm)
-test=(libgtest-dev libbenchmark-dev librapidcheck-dev python3 python3-jsonschema clang-16 libclang-rt-16-dev chromium fonts-dejavu-core)
+test=(libgtest-dev libbenchmark-dev librapidcheck-dev python3 python3-jsonschema clang-16 libclang-rt-16-dev)
+browser=(chromium fonts-dejavu-core)
 
 packages=("${build[@]}")
-[ "${1:-build}" = test ] && packages+=("${test[@]}")
+[ "${1:-build}" != build ] && packages+=("${test[@]}")
+[ "${1:-build}" = browser ] && packages+=("${browser[@]}")
 
 missing=()
 for package in "${packages[@]}"; do
