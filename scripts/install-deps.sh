@@ -18,8 +18,6 @@ missing=()
 for package in "${packages[@]}"; do
   # Any node from 18 on will do, wherever it comes from.
   if [[ $package == nodejs || $package == npm ]] && command -v npm >/dev/null && node -e 'process.exit(parseInt(process.versions.node) < 18)' 2>/dev/null; then continue; fi
-  # Node.js often comes from elsewhere; what counts is that the commands are there.
-  case "$package" in nodejs) command -v node >/dev/null && continue ;; npm) command -v npm >/dev/null && continue ;; esac
   dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'install ok installed' || missing+=("$package")
 done
 [ ${#missing[@]} -eq 0 ] && exit 0
