@@ -17,7 +17,7 @@ packages=("${build[@]}")
 missing=()
 for package in "${packages[@]}"; do
   # Any node from 18 on will do, wherever it comes from.
-  if [[ $package == nodejs || $package == npm ]] && command -v npm >/dev/null && node -e 'process.exit(parseInt(process.versions.node) < 18)' 2>/dev/null; then continue; fi
+  if [[ $package == nodejs || $package == npm ]] && command -v npm >/dev/null && node -e 'process.exit(parseInt(process.versions.node) < 18 ? 1 : 0)' 2>/dev/null; then continue; fi
   dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'install ok installed' || missing+=("$package")
 done
 [ ${#missing[@]} -eq 0 ] && exit 0
