@@ -5,7 +5,7 @@ CAUCUS = build/release/caucus
 
 build:
 	@scripts/install-deps.sh
-	@cmake --preset release -DCAUCUS_TESTS=OFF >/dev/null
+	@[ -e build/release/CMakeCache.txt ] || cmake --preset release -DCAUCUS_TESTS=OFF >/dev/null
 	@cmake --build --preset release -j $(JOBS) --target caucus_cli
 
 demo: build
@@ -18,7 +18,7 @@ test:
 # The report in a headless browser: no script errors, no network, names shown as text, nothing cut from 390 to 2560 px.
 test-report:
 	@scripts/install-deps.sh browser
-	@cmake --preset release >/dev/null
+	@cmake --preset release -DCAUCUS_TESTS=ON >/dev/null
 	@cmake --build --preset release -j $(JOBS)
 	@cd build/release && ctest -C Browser -R report_in_browser --output-on-failure
 
