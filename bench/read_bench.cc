@@ -149,6 +149,15 @@ void bench_plain_merged(benchmark::State& state, const TestFile& file) {
   state.SetBytesProcessed(static_cast<std::int64_t>(file.size()) * state.iterations());
 }
 
+// Other formats, from memory: the same ballots as this format writes them.
+void bench_parse(benchmark::State& state, const Dataset& data, const char* extension) {
+  const std::string name = std::string("x.") + extension;
+  const std::string text = format_dataset(data, name);
+  for (auto _ : state) benchmark::DoNotOptimize(parse_dataset(text, name).rankings.size());
+  state.SetBytesProcessed(static_cast<std::int64_t>(text.size()) * state.iterations());
+  state.SetItemsProcessed(static_cast<std::int64_t>(data.rankings.num_rows()) * state.iterations());
+}
+
 void bench_write(benchmark::State& state, const Dataset& data, const char* extension) {
   std::size_t bytes = 0;
   for (auto _ : state) bytes = format_dataset(data, std::string("x.") + extension).size();
@@ -181,6 +190,9 @@ int main(int argc, char** argv) {
   const Dataset data = read_dataset(short_ballots.path());
   for (const char* extension : {"soi", "csv", "jsonl", "blt"})
     benchmark::RegisterBenchmark((std::string("write/") + extension).c_str(), [&, extension](benchmark::State& s) { bench_write(s, data, extension); })
+        ->Unit(benchmark::kMillisecond);
+  for (const char* extension : {"csv", "jsonl", "blt"})
+    benchmark::RegisterBenchmark((std::string("parse/") + extension).c_str(), [&, extension](benchmark::State& s) { bench_parse(s, data, extension); })
         ->Unit(benchmark::kMillisecond);
   benchmark::RunSpecifiedBenchmarks();
   return 0;

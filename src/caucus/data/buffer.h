@@ -26,6 +26,15 @@ class Buffer {
   Buffer() = default;
   Buffer(std::initializer_list<T> values) { append(std::span<const T>(values.begin(), values.size())); }
   explicit Buffer(std::span<const T> values) { append(values); }
+  // Zeros straight from the system, where nothing needs to be written for them.
+  static Buffer zeros(std::size_t size) {
+    Buffer buffer;
+    buffer.data_ = static_cast<T*>(std::calloc(size, sizeof(T)));
+    if (buffer.data_ == nullptr && size > 0) throw std::bad_alloc();
+    buffer.size_ = buffer.capacity_ = size;
+    buffer.use_large_pages();
+    return buffer;
+  }
   Buffer(const Buffer& other) { append(other); }
   Buffer(Buffer&& other) noexcept
       : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)), capacity_(std::exchange(other.capacity_, 0)) {}

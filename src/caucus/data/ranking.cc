@@ -1,6 +1,7 @@
 #include "caucus/data/ranking.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <limits>
 
@@ -85,25 +86,12 @@ bool RankingSetBuilder::same_as_stored(std::size_t index, std::span<const ItemId
   return true;
 }
 
-void RankingSetBuilder::grow_table() {
-  Buffer<Slot> larger;
-  larger.resize(std::max<std::size_t>(1024, table_.size() * 2));
-  const std::size_t mask = larger.size() - 1;
-  for (const Slot& old : table_) {
-    if (old.index == 0) continue;
-    std::size_t slot = old.hash & mask;
-    while (larger[slot].index != 0) slot = (slot + 1) & mask;
-    larger[slot] = old;
-  }
-  table_ = std::move(larger);
-}
-
 namespace {
 
-std::uint32_t hash_of(std::span<const ItemId> items, std::span<const std::uint8_t> group_ends) {
+std::uint64_t hash_of(std::span<const ItemId> items, std::span<const std::uint8_t> group_ends) {
   std::uint64_t hash = XXH3_64bits(items.data(), items.size_bytes());
   if (!group_ends.empty()) hash ^= XXH3_64bits_withSeed(group_ends.data(), group_ends.size_bytes(), 1);
-  return static_cast<std::uint32_t>(hash >> 32 ^ hash);
+  return hash;
 }
 
 bool has_tie(std::span<const std::uint8_t> group_ends) {
@@ -120,6 +108,24 @@ void sort_groups(std::span<ItemId> items, std::span<const std::uint8_t> group_en
 }
 
 }  // namespace
+
+void RankingSetBuilder::grow_table() {
+  const std::size_t size = std::max<std::size_t>(1024, table_.size() * 2);
+  index_bits_ = static_cast<unsigned>(std::countr_zero(size));
+  table_ = {};
+  table_ = Buffer<std::uint32_t>::zeros(size);
+  const std::size_t mask = size - 1;
+  // The hashes are computed again: one pass over the items in order, cheaper than keeping them.
+  for (std::size_t index = 0; index < set_.size(); ++index) {
+    const std::span<const ItemId> items{set_.items_.data() + set_.offsets_[index], set_.length(index)};
+    const std::uint8_t* flags = set_.group_ends_.empty() ? nullptr : set_.group_ends_.data() + set_.offsets_[index];
+    const std::span<const std::uint8_t> ends{flags, flags == nullptr ? 0 : items.size()};
+    const std::uint64_t hash = hash_of(items, has_tie(ends) ? ends : std::span<const std::uint8_t>{});
+    std::size_t slot = hash & mask;
+    while (table_[slot] != 0) slot = (slot + 1) & mask;
+    table_[slot] = tag_of(hash) | static_cast<std::uint32_t>(index + 1);
+  }
+}
 
 std::size_t RankingSetBuilder::add(std::span<const ItemId> items, double weight, std::span<const std::uint8_t> group_ends) {
   flush();
@@ -143,8 +149,8 @@ void RankingSetBuilder::append(std::span<const ItemId> items, double weight, std
     sort_groups({waiting_items_.data() + begin, items.size()}, group_ends);
     items = {waiting_items_.data() + begin, items.size()};
   }
-  const std::uint32_t hash = hash_of(items, ties ? group_ends : std::span<const std::uint8_t>{});
-  waiting_.push_back({begin, static_cast<std::uint32_t>(items.size()), hash, weight, ties});
+  const std::uint64_t hash = hash_of(items, ties ? group_ends : std::span<const std::uint8_t>{});
+  waiting_.push_back({hash, begin, weight, static_cast<std::uint32_t>(items.size()), ties});
   if (!table_.empty()) __builtin_prefetch(&table_[hash & (table_.size() - 1)]);
   if (waiting_.size() >= batch) flush();
 }
@@ -155,17 +161,17 @@ void RankingSetBuilder::flush() {
   // those of the step before arrive.
   if (!table_.empty()) {
     const std::size_t mask = table_.size() - 1;
-    const auto likely = [&](const Waiting& row) {
-      const Slot& slot = table_[row.hash & mask];
-      return slot.index != 0 && slot.hash == row.hash ? slot.index : 0;
+    const auto likely = [&](const Waiting& row) -> std::size_t {
+      const std::uint32_t slot = table_[row.hash & mask];
+      return slot != 0 && ((slot ^ tag_of(row.hash)) & ~static_cast<std::uint32_t>(mask)) == 0 ? slot & mask : 0;
     };
     for (const Waiting& row : waiting_)
-      if (const std::uint32_t index = likely(row); index != 0) {
+      if (const std::size_t index = likely(row); index != 0) {
         __builtin_prefetch(set_.offsets_.data() + index - 1);
         __builtin_prefetch(set_.weights_.data() + index - 1, 1);
       }
     for (const Waiting& row : waiting_)
-      if (const std::uint32_t index = likely(row); index != 0) __builtin_prefetch(set_.items_.data() + set_.offsets_[index - 1]);
+      if (const std::size_t index = likely(row); index != 0) __builtin_prefetch(set_.items_.data() + set_.offsets_[index - 1]);
   }
   for (const Waiting& row : waiting_) {
     const std::span<const ItemId> items{waiting_items_.data() + row.begin, row.size};
@@ -178,16 +184,19 @@ void RankingSetBuilder::flush() {
 }
 
 std::size_t RankingSetBuilder::insert(std::span<const ItemId> items, double weight, std::span<const std::uint8_t> group_ends,
-                                      std::uint32_t hash) {
-  // Three quarters full at most, so the table costs 11 to 21 bytes per distinct ranking.
+                                      std::uint64_t hash) {
+  // Three quarters full at most, so the table costs 5 to 11 bytes per distinct ranking.
   if (table_.empty() || set_.size() + set_.size() / 3 >= table_.size()) grow_table();
   const std::size_t mask = table_.size() - 1;
+  const std::uint32_t tag = tag_of(hash);
+  const auto matches = [&](std::uint32_t entry) {
+    return ((entry ^ tag) & ~static_cast<std::uint32_t>(mask)) == 0 && same_as_stored((entry & mask) - 1, items, group_ends);
+  };
   std::size_t slot = hash & mask;
-  while (table_[slot].index != 0 && !(table_[slot].hash == hash && same_as_stored(table_[slot].index - 1, items, group_ends)))
-    slot = (slot + 1) & mask;
+  while (table_[slot] != 0 && !matches(table_[slot])) slot = (slot + 1) & mask;
 
-  const bool fresh = table_[slot].index == 0;
-  const std::size_t index = fresh ? set_.size() : table_[slot].index - 1;
+  const bool fresh = table_[slot] == 0;
+  const std::size_t index = fresh ? set_.size() : (table_[slot] & mask) - 1;
   if (!fresh && !merged_) {
     // The first merge: from here on rows and distinct rankings differ, so rows are recorded.
     merged_ = true;
@@ -206,7 +215,7 @@ std::size_t RankingSetBuilder::insert(std::span<const ItemId> items, double weig
   }
 
   if (set_.size() >= std::numeric_limits<std::uint32_t>::max() - 1) throw DataError("more than 4 billion distinct rankings");
-  table_[slot] = {static_cast<std::uint32_t>(index + 1), hash};
+  table_[slot] = tag | static_cast<std::uint32_t>(index + 1);
   if (!group_ends.empty() && set_.group_ends_.empty()) set_.group_ends_.resize(set_.items_.size(), 1);
   set_.items_.append(items);
   if (!group_ends.empty())

@@ -319,6 +319,7 @@ class CsvRankings {
       double value;
       std::uint32_t voter;
       ItemId item;
+      std::size_t line;
     };
     const bool ratings = layout_.format == Format::csv_ratings;
     std::vector<Entry> entries;
@@ -354,7 +355,7 @@ class CsvRankings {
         continue;
       }
       if (!ratings && *value == 0.0) continue;
-      entries.push_back({*value, voter, item});
+      entries.push_back({*value, voter, item, reader_.line()});
     }
     diagnostics_.throw_if_any();
 
@@ -362,10 +363,9 @@ class CsvRankings {
     std::vector<std::size_t> begin(weights.size() + 1, 0);
     for (const Entry& entry : entries) ++begin[entry.voter + 1];
     std::partial_sum(begin.begin(), begin.end(), begin.begin());
-    std::vector<std::pair<double, ItemId>> sorted(entries.size());
+    std::vector<std::size_t> sorted(entries.size());
     std::vector<std::size_t> place(begin.begin(), begin.end() - 1);
-    for (const Entry& entry : entries) sorted[place[entry.voter]++] = {entry.value, entry.item};
-    entries = {};
+    for (std::size_t i = 0; i < entries.size(); ++i) sorted[place[entries[i].voter]++] = i;
 
     std::vector<std::size_t> last_seen(index_.size(), 0);
     std::vector<std::pair<double, ItemId>> values;
@@ -375,16 +375,16 @@ class CsvRankings {
       values.clear();
       for (std::size_t i = begin[voter + 1]; i-- > begin[voter];) {
         // Backwards: of several entries for one item the last counts.
-        if (last_seen[sorted[i].second] == voter + 1) {
-          if (!ratings) {
-            diagnostics_.add(0, 0, fmt::format("found item {} twice for voter {}, expected each once", show_text(index_.names()[sorted[i].second]),
-                                               show_text(voter_names[voter])));
-          }
+        const Entry& entry = entries[sorted[i]];
+        if (last_seen[entry.item] == voter + 1) {
+          if (!ratings)
+            diagnostics_.add(entry.line, 1, fmt::format("found item {} for voter {}, and again below, expected each once",
+                                                        show_text(index_.names()[entry.item]), show_text(voter_names[voter])));
           ++num_repeated;
           continue;
         }
-        last_seen[sorted[i].second] = voter + 1;
-        values.push_back(sorted[i]);
+        last_seen[entry.item] = voter + 1;
+        values.emplace_back(entry.value, entry.item);
       }
       std::ranges::reverse(values);
       if (ratings) {

@@ -251,7 +251,7 @@ TEST(CsvLong, VotersAnywhereTiesAndCovariates) {
   ASSERT_EQ(data.covariates.size(), 2U);
   EXPECT_EQ(data.covariates[0].texts, (Strings{"v2", "v1"}));
   EXPECT_EQ(data.covariates[1].numbers, (std::vector<double>{30, 20}));
-  EXPECT_NE(errors("voter,item,rank\n1,a,1\n1,a,2\n").at(0).find("found item 'a' twice for voter '1'"), std::string::npos);
+  EXPECT_NE(errors("voter,item,rank\n1,b,1\n1,a,1\n1,a,2\n").at(0).find("x:3:1: found item 'a' for voter '1', and again below"), std::string::npos);
   const Dataset varying = parse("voter,item,rank,time\n1,a,1,5\n1,b,2,6\n");
   EXPECT_TRUE(varying.covariates.empty());
   EXPECT_TRUE(warned(varying, "'time'"));
