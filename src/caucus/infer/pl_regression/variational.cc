@@ -44,7 +44,7 @@ double integrated_bound(double a, const RowMatrix& counts, double sum_log_rates,
 double best_a(double now, const RowMatrix& counts, double sum_log_rates, const VariationalOptions& options) {
   const auto loss = [&](double log_a) { return -integrated_bound(std::exp(log_a), counts, sum_log_rates, options.b); };
   const double low = std::max(std::log(options.a_min), std::log(now) - 2.0), high = std::min(std::log(options.a_max), std::log(now) + 2.0);
-  const auto [log_a, value] = boost::math::tools::brent_find_minima(loss, low, high, 26);
+  const auto [log_a, value] = boost::math::tools::brent_find_minima(loss, low, high, 12);
   return value < loss(std::log(now)) ? std::exp(log_a) : now;  // the bound never falls, whatever the shape of the loss
 }
 
@@ -71,6 +71,7 @@ VariationalResult fit_from(const RegressionData& data, const VariationalOptions&
 
   RowMatrix win(k, p);
   q.stop_reason = StopReason::iteration_limit;
+  bool a_is_fresh = options.a.has_value(), a_is_due = false;
   for (;;) {
     // exp<ln lambda> up to a factor per class, which n does not see: tiny shapes would underflow otherwise.
     double shift = 0.0;
@@ -85,8 +86,11 @@ VariationalResult fit_from(const RegressionData& data, const VariationalOptions&
     q.trace.push_back(q.bound);
     const std::size_t size_of_trace = q.trace.size();
     if (size_of_trace > 1 && q.bound - q.trace[size_of_trace - 2] <= options.tolerance * data.total_weight()) {
-      q.stop_reason = StopReason::converged;
-      break;
+      if (a_is_fresh) {
+        q.stop_reason = StopReason::converged;
+        break;
+      }
+      a_is_due = true;
     }
     if (q.steps >= options.max_steps) break;
     if (run.report({"variational", q.steps, options.max_steps, q.bound}, q.stop_reason) == Flow::stop) break;
@@ -94,7 +98,12 @@ VariationalResult fit_from(const RegressionData& data, const VariationalOptions&
 
     const RowMatrix counts = win.cwiseProduct(sums.gain);
     for (Eigen::Index c = 0; c < k; ++c) q.rate.row(c) = sums.rate_of(c).array() + options.b;  // eq. (19)
-    if (!options.a) q.a = best_a(q.a, counts, q.rate.array().log().sum(), options);
+    // The line search costs more than a step does, and a settles early: every step at first, then every tenth.
+    if (!options.a) {
+      a_is_fresh = a_is_due || q.steps < 20 || q.steps % 10 == 0;
+      if (a_is_fresh) q.a = best_a(q.a, counts, q.rate.array().log().sum(), options);
+      a_is_due = false;
+    }
     q.shape = counts.array() + q.a;
     // The scale, which only the prior sees, at its best: <Lambda> = K p a / b.
     q.rate *= q.shape.cwiseQuotient(q.rate).sum() * options.b / (size * q.a);
