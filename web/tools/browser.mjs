@@ -113,7 +113,11 @@ async function checkUse(tab, data, problems) {
   for (let i = 0; i < tools; ++i) {
     const button = tab.locator(".tools button").nth(i), label = (await button.textContent()) ?? "";
     if (label === "Table") continue;
-    const [download] = await Promise.all([tab.waitForEvent("download", { timeout: 60000 }), button.click()]);
+    const [download] = await Promise.all([tab.waitForEvent("download", { timeout: 60000 }).catch(() => null), button.click()]);
+    if (!download) {
+      problems.push(`nothing was saved by: ${await button.getAttribute("aria-label")}`);
+      continue;
+    }
     const text = readFileSync(await download.path(), "utf8");
     if (label === "CSV" && text.trim().split("\r\n").length < 2) problems.push(`${download.suggestedFilename()} is empty`);
     if (label === "SVG") {

@@ -30,7 +30,7 @@ export const bump: ViewMaker = (state) => {
       const firstNames = model.groups[visible[0]].order.slice(0, depth).map((i) => model.items[i]);
       const lastNames = model.groups[visible[visible.length - 1]].order.slice(0, depth).map((i) => model.items[i]);
       const left = widestLabel(firstNames, narrow ? width * 0.38 : Math.min(200, width * 0.26)) + 22;
-      const right = visible.length > 1 && !narrow ? widestLabel(lastNames, Math.min(200, width * 0.26)) + 22 : 20;
+      const right = visible.length > 1 && !narrow ? widestLabel(lastNames, Math.min(200, width * 0.26)) + 22 : 32;
       const row = 26, head = 44, height = head + depth * row + (n > depth ? 22 : 6);
       const x = (v: number) => (visible.length === 1 ? left : left + (v / (visible.length - 1)) * (width - left - right));
       const limit = head + (depth - 0.35) * row + (n > depth ? 18 : 0);
