@@ -22,7 +22,7 @@ template <>
 inline constexpr std::array<std::string_view, 4> enum_names<ConsensusMethod>{"auto", "borda", "local", "exact"};
 
 struct ConsensusLimits {
-  std::uint64_t max_nodes = 4'000'000;           // of the exact search, over all components
+  std::uint64_t max_nodes = 1'000'000;           // of the exact search, over all components
   std::function<bool()> stop;                    // asked now and then; true: give the best so far
 };
 

@@ -147,9 +147,10 @@ Parameters DistanceEngine::from_labels(std::span<const std::uint32_t> labels, st
   return result;
 }
 
-bool DistanceEngine::centres_proven(const Parameters&, int) const {
+std::vector<double> DistanceEngine::centre_gaps(const Parameters& now, int) const {
   const Distance distance = normalizer_.distance();
-  return distance == Distance::spearman || distance == Distance::footrule || distance == Distance::hamming;
+  const bool exact = distance == Distance::spearman || distance == Distance::footrule || distance == Distance::hamming;
+  return std::vector<double>(now.weight.size(), exact ? 0.0 : infinity);
 }
 
 void DistanceEngine::derivatives(const Parameters& now, std::size_t k, std::span<double> score, std::span<double> information) const {

@@ -30,8 +30,9 @@ class Engine {
   virtual Parameters from_labels(std::span<const std::uint32_t> labels, std::size_t num_components) const = 0;
   // out[i * K + k] = log weight_k + log P_k(ranking i).
   virtual void log_joint(const Parameters& now, int threads, std::span<double> out) const = 0;
-  // Is every centre proven to be the best for the memberships these parameters give?
-  virtual bool centres_proven(const Parameters& now, int threads) const = 0;
+  // How far each centre may be from the best for the memberships these parameters give, in units of the cost (weighted distance, or
+  // log-likelihood for the generalized model): 0 is a proof, infinity that no bound is known.
+  virtual std::vector<double> centre_gaps(const Parameters& now, int threads) const = 0;
   // First and minus second derivatives of log P_k(ranking i) by the dispersions of component k (the second are diagonal), for
   // all i: score[i * T + j], information[i * T + j], T numbers per ranking.
   virtual void derivatives(const Parameters& now, std::size_t k, std::span<double> score, std::span<double> information) const = 0;

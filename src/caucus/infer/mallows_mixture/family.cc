@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "caucus/base/error.h"
+#include "caucus/base/numeric.h"
 #include "caucus/infer/mallows_mixture/fit.h"
 #include "caucus/infer/mallows_mixture/model.h"
 
@@ -63,7 +64,14 @@ FitSummary summarize(const FitResult& result, const Dataset& data, OptionMap opt
   summary.details = result.details;
   summary.details["restarts"] = {{"starts", result.starts}, {"finished", result.finished}, {"agreed", result.agreed}};
   if (result.screened_on > 0 && result.screened_on < data.rankings.size()) summary.details["restarts"]["screened_on"] = result.screened_on;
-  summary.details["consensus_proven"] = result.centres_proven;
+  nlohmann::json gaps = nlohmann::json::array();
+  bool proven = !result.centre_gaps.empty();
+  for (double gap : result.centre_gaps) {
+    proven = proven && gap == 0.0;
+    gaps.push_back(gap < infinity ? nlohmann::json(gap) : nlohmann::json());
+  }
+  summary.details["consensus_proven"] = proven;
+  summary.details["consensus_gap"] = std::move(gaps);
   if (result.errors && result.errors->available)
     summary.details["standard_errors"] = errors_json(*result.errors, result.parameters.theta[0].size() == 1);
   if (result.stability) summary.details["stability"] = stability_json(*result.stability, data.num_items());

@@ -52,8 +52,8 @@ void finish(FitResult& result, const Dataset& data, const MallowsMixtureOptions&
       result.trace.push_back(loglik);
   }
   const bool stopped = result.stop_reason == StopReason::interrupted || result.stop_reason == StopReason::time_limit;
-  if (!stopped && options.consensus != ConsensusMethod::borda && options.consensus != ConsensusMethod::local)
-    result.centres_proven = result.centres_proven || engine->centres_proven(result.parameters, run.threads);
+  // After a time limit the search stops at once, and the gap is that of its first bound.
+  if (result.centre_gaps.empty()) result.centre_gaps = engine->centre_gaps(result.parameters, run.threads);
   if (!stopped && with_errors && options.errors)
     result.errors = standard_errors(*engine, result.parameters, data.rankings.weights(), run.threads);
   if (!stopped && options.bootstrap > 0)
@@ -208,7 +208,8 @@ FitResult fit_generalized_mallows(const Dataset& data, const GeneralizedMallowsO
     if (!exact.order.empty()) {
       result.parameters.centre[0] = exact.order;
       result.parameters.theta[0] = exact.theta;
-      result.centres_proven = exact.optimal;
+      // Without a bound of its own (code s beyond enumeration) the gap is not known.
+      result.centre_gaps = {exact.optimal ? 0.0 : exact.lower_bound > 0.0 ? exact.cost - exact.lower_bound : infinity};
     }
   }
   finish(result, data, options, make, true, run);

@@ -19,7 +19,7 @@ struct FitResult {
   std::vector<double> trace;
   int starts = 1, finished = 1, agreed = 1;
   std::size_t screened_on = 0;
-  bool centres_proven = false;  // every centre is the best for its members
+  std::vector<double> centre_gaps;  // K; 0: proven to be the best centre for its members; infinity: not known
   std::optional<StandardErrors> errors;
   std::optional<Stability> stability;
   std::vector<std::string> warnings;

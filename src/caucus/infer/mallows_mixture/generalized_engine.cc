@@ -188,11 +188,13 @@ double GeneralizedEngine::step(const Parameters& now, bool move_centres, int thr
   return stats.loglik;
 }
 
-bool GeneralizedEngine::centres_proven(const Parameters& now, int threads) const {
-  if (code_ == Code::s || num_items_ > 64) return false;
+std::vector<double> GeneralizedEngine::centre_gaps(const Parameters& now, int threads) const {
   const std::size_t num_components = now.weight.size(), n = num_items_;
+  std::vector<double> gaps(num_components, infinity);
+  if (code_ == Code::s || n > 64) return gaps;
   const Stats stats = pass(now, true, threads, {});
   for (std::size_t k = 0; k < num_components; ++k) {
+    gaps[k] = 0.0;
     if (!(stats.mass[k] > 1e-9 * total_weight())) continue;
     PairMatrix pairs(n);
     for (std::size_t a = 0; a < n; ++a)
@@ -201,9 +203,10 @@ bool GeneralizedEngine::centres_proven(const Parameters& now, int threads) const
     double cost = 0.0;
     for (std::size_t j = 0; j + 1 < n; ++j) cost += stats.mass[k] * stage_cost(stats.stage_sum[k * n + j] / stats.mass[k], n - j);
     const GeneralizedConsensus found = solver_.solve_v(pairs, stats.mass[k], ConsensusMethod::exact, limits_, now.centre[k]);
-    if (!found.optimal || cost > found.cost * (1.0 + 1e-9) + 1e-9) return false;
+    const double gap = cost - found.lower_bound;
+    if (!found.optimal || gap > 1e-9 * (1.0 + found.cost)) gaps[k] = std::max(gap, 0.0);
   }
-  return true;
+  return gaps;
 }
 
 void GeneralizedEngine::derivatives(const Parameters& now, std::size_t k, std::span<double> score, std::span<double> information) const {

@@ -20,7 +20,7 @@ class GeneralizedEngine : public Engine {
   double step(const Parameters& now, bool move_centres, int threads, Parameters& next) const override;
   Parameters from_labels(std::span<const std::uint32_t> labels, std::size_t num_components) const override;
   void log_joint(const Parameters& now, int threads, std::span<double> out) const override;
-  bool centres_proven(const Parameters& now, int threads) const override;
+  std::vector<double> centre_gaps(const Parameters& now, int threads) const override;
   void derivatives(const Parameters& now, std::size_t k, std::span<double> score, std::span<double> information) const override;
 
  private:

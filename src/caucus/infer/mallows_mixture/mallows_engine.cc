@@ -238,15 +238,17 @@ double MallowsEngine::step(const Parameters& now, bool move_centres, int threads
   return stats.loglik;
 }
 
-bool MallowsEngine::centres_proven(const Parameters& now, int threads) const {
+std::vector<double> MallowsEngine::centre_gaps(const Parameters& now, int threads) const {
   const Stats stats = pass(now, true, threads);
   const std::vector<PairMatrix> pairs = pair_matrices(stats);
-  for (std::size_t k = 0; k < now.weight.size(); ++k) {
+  std::vector<double> gaps(now.weight.size(), 0.0);
+  for (std::size_t k = 0; k < gaps.size(); ++k) {
     if (!(stats.mass[k] > 1e-9 * total_)) continue;
     const Consensus found = find_consensus(pairs[k], consensus_ == ConsensusMethod::exact ? consensus_ : ConsensusMethod::automatic, limits_);
-    if (!found.optimal || consensus_cost(now.centre[k], pairs[k]) > found.cost * (1.0 + 1e-9) + 1e-9) return false;
+    const double gap = consensus_cost(now.centre[k], pairs[k]) - found.lower_bound;
+    gaps[k] = found.optimal && gap <= 1e-9 * (1.0 + found.cost) ? 0.0 : std::max(gap, 0.0);
   }
-  return true;
+  return gaps;
 }
 
 void MallowsEngine::derivatives(const Parameters& now, std::size_t k, std::span<double> score, std::span<double> information) const {

@@ -1,6 +1,7 @@
 // Monte Carlo EM for mixtures of Mallows models on rankings of subsets of the items (pairs among them).
 #pragma once
 
+#include "caucus/base/numeric.h"
 #include "caucus/infer/mallows_mixture/engine.h"
 #include "caucus/model/consensus.h"
 
@@ -19,7 +20,7 @@ class SubsetEngine : public Engine {
   Parameters from_labels(std::span<const std::uint32_t> labels, std::size_t num_components) const override;
   // Exact where subset_probability is; log_joint of a fitted model is the same.
   void log_joint(const Parameters& now, int threads, std::span<double> out) const override;
-  bool centres_proven(const Parameters&, int) const override { return false; }
+  std::vector<double> centre_gaps(const Parameters& now, int) const override { return std::vector<double>(now.weight.size(), infinity); }
   void derivatives(const Parameters& now, std::size_t k, std::span<double> score, std::span<double> information) const override;
 
  private:
