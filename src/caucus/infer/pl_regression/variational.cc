@@ -98,9 +98,11 @@ VariationalResult fit_from(const RegressionData& data, const VariationalOptions&
 
     const RowMatrix counts = win.cwiseProduct(sums.gain);
     for (Eigen::Index c = 0; c < k; ++c) q.rate.row(c) = sums.rate_of(c).array() + options.b;  // eq. (19)
-    // The line search costs more than a step does, and a settles early: every step at first, then every tenth.
+    // a stays where it starts until q(C) has taken sides: while all features are alike, every a climbs to the maximum of equal classes. The line
+    // search costs more than a step does, and a settles early: every step at first, then every tenth.
     if (!options.a) {
-      a_is_fresh = a_is_due || q.steps < 20 || q.steps % 10 == 0;
+      constexpr int hold = 50;
+      a_is_fresh = a_is_due || (q.steps > hold && (q.steps < hold + 20 || q.steps % 10 == 0));
       if (a_is_fresh) q.a = best_a(q.a, counts, q.rate.array().log().sum(), options);
       a_is_due = false;
     }
