@@ -3,6 +3,7 @@
 //
 //   read_bench [--benchmark_filter=...]       CAUCUS_BENCH_MB=100 sets the size of the file
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <charconv>
@@ -12,6 +13,7 @@
 #include <fstream>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <benchmark/benchmark.h>
@@ -115,20 +117,34 @@ double peak_megabytes() {
 }
 
 void bench_caucus(benchmark::State& state, const TestFile& file) {
-  const double before = peak_megabytes();
-  double dataset = 0.0;
-  for (auto _ : state) {
-    const Dataset data = read_dataset(file.path());
-    dataset = static_cast<double>(data.rankings.memory_bytes()) / 1048576.0;
-    benchmark::DoNotOptimize(data.rankings.size());
-  }
+  read_dataset(file.path());  // the first use of fresh memory is the system's time; in a virtual machine it is most of it
+  for (auto _ : state) benchmark::DoNotOptimize(read_dataset(file.path()).rankings.size());
   state.SetBytesProcessed(static_cast<std::int64_t>(file.size()) * state.iterations());
-  state.counters["dataset_MB"] = dataset;
-  // Of use where this benchmark runs first and alone: --benchmark_filter=caucus.
-  state.counters["peak_over_dataset"] = (peak_megabytes() - before) / dataset;
+}
+
+// Memory, in a process of its own: the peak while reading against what the data set keeps (below 3 wanted).
+int print_peak(const char* path) {
+  const double before = peak_megabytes();
+  const Dataset data = read_dataset(path);
+  const double kept = static_cast<double>(data.rankings.memory_bytes()) / 1048576.0;
+  std::printf("memory: dataset %.0f MB, peak %.0f MB above the empty process, ratio %.2f (%s)\n", kept, peak_megabytes() - before,
+              (peak_megabytes() - before) / kept, path);
+  return 0;
+}
+
+void run_print_peak(const TestFile& file) {
+  std::fflush(stdout);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::execl("/proc/self/exe", "read_bench", "--peak", file.path().c_str(), nullptr);
+    ::_exit(127);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
 }
 
 void bench_plain(benchmark::State& state, const TestFile& file) {
+  read_plainly(file.path());
   for (auto _ : state) {
     const Plain data = read_plainly(file.path());
     benchmark::DoNotOptimize(data.items.data());
@@ -170,6 +186,7 @@ void bench_write(benchmark::State& state, const Dataset& data, const char* exten
 
 int main(int argc, char** argv) {
   using namespace caucus;
+  if (argc == 3 && std::string_view(argv[1]) == "--peak") return print_peak(argv[2]);
   benchmark::Initialize(&argc, argv);
   const char* megabytes = std::getenv("CAUCUS_BENCH_MB");
   const std::size_t bytes = (megabytes != nullptr ? std::strtoul(megabytes, nullptr, 10) : 100) << 20;
@@ -178,11 +195,14 @@ int main(int argc, char** argv) {
   const TestFile short_ballots("-short.soi", 12, 12, bytes);
   if (std::getenv("CAUCUS_BENCH_UNCHECKED") == nullptr)
     for (const TestFile* file : {&long_ballots, &short_ballots}) check(read_plainly(file->path()), read_dataset(file->path()));
+  for (const TestFile* file : {&long_ballots, &short_ballots}) run_print_peak(*file);
   for (const auto& [name, file] : {std::pair{"long", &long_ballots}, std::pair{"short", &short_ballots}}) {
     benchmark::RegisterBenchmark((std::string("read_caucus/") + name).c_str(), [f = file](benchmark::State& s) { bench_caucus(s, *f); })
-        ->Unit(benchmark::kMillisecond);
+        ->Unit(benchmark::kMillisecond)
+        ->Iterations(5);
     benchmark::RegisterBenchmark((std::string("read_getline/") + name).c_str(), [f = file](benchmark::State& s) { bench_plain(s, *f); })
-        ->Unit(benchmark::kMillisecond);
+        ->Unit(benchmark::kMillisecond)
+        ->Iterations(5);
   }
   benchmark::RegisterBenchmark("read_getline_and_map/long", [&](benchmark::State& s) { bench_plain_merged(s, long_ballots); })
       ->Unit(benchmark::kMillisecond)

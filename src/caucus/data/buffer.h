@@ -1,7 +1,8 @@
-// A growing array of plain values that grows and shrinks by realloc.
+// A growing array of plain values that grows and shrinks without copying.
 //
 // std::vector copies when it grows, so at its peak it holds three times what it needs, and copies again when it is cut to size.
-// The C library moves large blocks by remapping pages: neither costs time or memory. Data sets of gigabytes are why this exists.
+// Here a large array is a mapping of its own that the system moves by renaming its pages: neither costs time or memory. Data sets
+// of gigabytes are why this exists.
 #pragma once
 
 #include <sys/mman.h>
@@ -29,10 +30,9 @@ class Buffer {
   // Zeros straight from the system, where nothing needs to be written for them.
   static Buffer zeros(std::size_t size) {
     Buffer buffer;
-    buffer.data_ = static_cast<T*>(std::calloc(size, sizeof(T)));
-    if (buffer.data_ == nullptr && size > 0) throw std::bad_alloc();
-    buffer.size_ = buffer.capacity_ = size;
-    buffer.use_large_pages();
+    buffer.reallocate(size);
+    buffer.size_ = size;
+    if (size > 0 && !is_mapped(size)) std::memset(buffer.data_, 0, size * sizeof(T));
     return buffer;
   }
   Buffer(const Buffer& other) { append(other); }
@@ -44,7 +44,7 @@ class Buffer {
     std::swap(capacity_, other.capacity_);
     return *this;
   }
-  ~Buffer() { std::free(data_); }
+  ~Buffer() { release(); }
 
   std::size_t size() const { return size_; }
   std::size_t capacity() const { return capacity_; }
@@ -80,29 +80,50 @@ class Buffer {
   }
 
  private:
-  void reallocate(std::size_t capacity) {
-    if (capacity == 0) {
-      std::free(std::exchange(data_, nullptr));
-      capacity_ = 0;
-      return;
-    }
-    if (capacity > static_cast<std::size_t>(-1) / 2 / sizeof(T)) throw std::bad_alloc();
-    void* moved = std::realloc(data_, capacity * sizeof(T));
-    if (moved == nullptr) throw std::bad_alloc();
-    data_ = static_cast<T*>(moved);
-    capacity_ = capacity;
-    use_large_pages();
+  // From this size on an array has its own mapping. Smaller ones live on the heap.
+  static bool is_mapped(std::size_t capacity) { return capacity >= (std::size_t{4} << 20) / sizeof(T); }
+  static std::size_t mapped_bytes(std::size_t capacity) {
+    constexpr std::size_t page = 4096;
+    return (capacity * sizeof(T) + page - 1) / page * page;
   }
 
-  // Hash tables and arrays of hundreds of megabytes are read at random: with pages of 4 kB most of the time goes into finding
-  // them. Large pages where the system offers them; elsewhere the advice does nothing.
-  void use_large_pages() {
-    constexpr std::uintptr_t page = 4096;
-    const std::size_t bytes = capacity_ * sizeof(T);
-    if (bytes < (std::size_t{4} << 20)) return;
-    const auto begin = (reinterpret_cast<std::uintptr_t>(data_) + page - 1) / page * page;
-    const auto end = (reinterpret_cast<std::uintptr_t>(data_) + bytes) / page * page;
-    ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
+  void release() {
+    if (is_mapped(capacity_))
+      ::munmap(data_, mapped_bytes(capacity_));
+    else
+      std::free(data_);
+    data_ = nullptr;
+    capacity_ = 0;
+  }
+
+  void reallocate(std::size_t capacity) {
+    if (capacity == 0) return release();
+    if (capacity > static_cast<std::size_t>(-1) / 2 / sizeof(T)) throw std::bad_alloc();
+    if (is_mapped(capacity) && is_mapped(capacity_)) {
+      void* moved = ::mremap(data_, mapped_bytes(capacity_), mapped_bytes(capacity), MREMAP_MAYMOVE);
+      if (moved == MAP_FAILED) throw std::bad_alloc();
+      data_ = static_cast<T*>(moved);
+    } else if (is_mapped(capacity) || is_mapped(capacity_)) {
+      T* const fresh = is_mapped(capacity) ? map(capacity) : static_cast<T*>(std::malloc(capacity * sizeof(T)));
+      if (fresh == nullptr) throw std::bad_alloc();
+      if (size_ > 0) std::memcpy(fresh, data_, std::min(size_, capacity) * sizeof(T));
+      release();
+      data_ = fresh;
+    } else {
+      void* moved = std::realloc(data_, capacity * sizeof(T));
+      if (moved == nullptr) throw std::bad_alloc();
+      data_ = static_cast<T*>(moved);
+    }
+    capacity_ = capacity;
+  }
+
+  // Arrays of hundreds of megabytes are read at random and filled page by page: with pages of 4 kB much of the time goes into
+  // finding and clearing them. Large pages where the system offers them; elsewhere the advice does nothing.
+  static T* map(std::size_t capacity) {
+    void* mapping = ::mmap(nullptr, mapped_bytes(capacity), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (mapping == MAP_FAILED) return nullptr;
+    ::madvise(mapping, mapped_bytes(capacity), MADV_HUGEPAGE);
+    return static_cast<T*>(mapping);
   }
 
   T* data_ = nullptr;

@@ -135,5 +135,31 @@ TEST(RankingSet, SelectRowsMergesAgain) {
   EXPECT_EQ(chosen.num_rows(), 3u);
 }
 
+// Small arrays live on the heap, large ones in mappings of their own: what they hold survives every way between the two.
+TEST(Buffer, KeepsItsValuesAcrossHeapAndMapping) {
+  Buffer<std::uint32_t> buffer;
+  const std::uint32_t count = 5'000'000;  // 20 MB
+  for (std::uint32_t i = 0; i < count; ++i) buffer.push_back(i * 7);
+  const Buffer<std::uint32_t> copy = buffer;
+  buffer.shrink_to_fit();
+  EXPECT_EQ(buffer.capacity(), count);
+  ASSERT_EQ(copy.size(), count);
+  for (std::uint32_t i = 0; i < count; ++i) ASSERT_TRUE(buffer[i] == i * 7 && copy[i] == i * 7) << i;
+  buffer.resize(10);
+  buffer.shrink_to_fit();
+  EXPECT_EQ(buffer.capacity(), 10u);
+  EXPECT_EQ(buffer[9], 63u);
+  buffer.clear();
+  buffer.shrink_to_fit();
+  EXPECT_EQ(buffer.capacity(), 0u);
+  buffer.push_back(3);
+  EXPECT_EQ(buffer[0], 3u);
+  for (const std::size_t size : {std::size_t{0}, std::size_t{100}, std::size_t{2'000'000}}) {
+    const auto zeros = Buffer<std::uint32_t>::zeros(size);
+    ASSERT_EQ(zeros.size(), size);
+    EXPECT_TRUE(std::all_of(zeros.begin(), zeros.end(), [](std::uint32_t value) { return value == 0; }));
+  }
+}
+
 }  // namespace
 }  // namespace caucus

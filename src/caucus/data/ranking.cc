@@ -1,7 +1,6 @@
 #include "caucus/data/ranking.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <limits>
 
@@ -88,10 +87,10 @@ bool RankingSetBuilder::same_as_stored(std::size_t index, std::span<const ItemId
 
 namespace {
 
-std::uint64_t hash_of(std::span<const ItemId> items, std::span<const std::uint8_t> group_ends) {
+std::uint32_t hash_of(std::span<const ItemId> items, std::span<const std::uint8_t> group_ends) {
   std::uint64_t hash = XXH3_64bits(items.data(), items.size_bytes());
   if (!group_ends.empty()) hash ^= XXH3_64bits_withSeed(group_ends.data(), group_ends.size_bytes(), 1);
-  return hash;
+  return static_cast<std::uint32_t>(hash >> 32 ^ hash);
 }
 
 bool has_tie(std::span<const std::uint8_t> group_ends) {
@@ -111,19 +110,16 @@ void sort_groups(std::span<ItemId> items, std::span<const std::uint8_t> group_en
 
 void RankingSetBuilder::grow_table() {
   const std::size_t size = std::max<std::size_t>(1024, table_.size() * 2);
-  index_bits_ = static_cast<unsigned>(std::countr_zero(size));
   table_ = {};
   table_ = Buffer<std::uint32_t>::zeros(size);
-  const std::size_t mask = size - 1;
-  // The hashes are computed again: one pass over the items in order, cheaper than keeping them.
-  for (std::size_t index = 0; index < set_.size(); ++index) {
-    const std::span<const ItemId> items{set_.items_.data() + set_.offsets_[index], set_.length(index)};
-    const std::uint8_t* flags = set_.group_ends_.empty() ? nullptr : set_.group_ends_.data() + set_.offsets_[index];
-    const std::span<const std::uint8_t> ends{flags, flags == nullptr ? 0 : items.size()};
-    const std::uint64_t hash = hash_of(items, has_tie(ends) ? ends : std::span<const std::uint8_t>{});
+  const auto mask = static_cast<std::uint32_t>(size - 1);
+  constexpr std::size_t ahead = 16;  // slots lie anywhere in the table: they are asked for before they are needed
+  for (std::size_t index = 0; index < hashes_.size(); ++index) {
+    const std::uint32_t hash = hashes_[index];
+    if (index + ahead < hashes_.size()) __builtin_prefetch(&table_[hashes_[index + ahead] & mask], 1);
     std::size_t slot = hash & mask;
     while (table_[slot] != 0) slot = (slot + 1) & mask;
-    table_[slot] = tag_of(hash) | static_cast<std::uint32_t>(index + 1);
+    table_[slot] = (hash & ~mask) | static_cast<std::uint32_t>(index + 1);
   }
 }
 
@@ -149,8 +145,8 @@ void RankingSetBuilder::append(std::span<const ItemId> items, double weight, std
     sort_groups({waiting_items_.data() + begin, items.size()}, group_ends);
     items = {waiting_items_.data() + begin, items.size()};
   }
-  const std::uint64_t hash = hash_of(items, ties ? group_ends : std::span<const std::uint8_t>{});
-  waiting_.push_back({hash, begin, weight, static_cast<std::uint32_t>(items.size()), ties});
+  const std::uint32_t hash = hash_of(items, ties ? group_ends : std::span<const std::uint8_t>{});
+  waiting_.push_back({begin, weight, static_cast<std::uint32_t>(items.size()), hash, ties});
   if (!table_.empty()) __builtin_prefetch(&table_[hash & (table_.size() - 1)]);
   if (waiting_.size() >= batch) flush();
 }
@@ -160,10 +156,10 @@ void RankingSetBuilder::flush() {
   // Rows that were seen before will be compared with what is stored, far away in memory. Each step's lines are asked for while
   // those of the step before arrive.
   if (!table_.empty()) {
-    const std::size_t mask = table_.size() - 1;
+    const auto mask = static_cast<std::uint32_t>(table_.size() - 1);
     const auto likely = [&](const Waiting& row) -> std::size_t {
       const std::uint32_t slot = table_[row.hash & mask];
-      return slot != 0 && ((slot ^ tag_of(row.hash)) & ~static_cast<std::uint32_t>(mask)) == 0 ? slot & mask : 0;
+      return ((slot ^ row.hash) & ~mask) == 0 ? slot & mask : 0;
     };
     for (const Waiting& row : waiting_)
       if (const std::size_t index = likely(row); index != 0) {
@@ -184,13 +180,12 @@ void RankingSetBuilder::flush() {
 }
 
 std::size_t RankingSetBuilder::insert(std::span<const ItemId> items, double weight, std::span<const std::uint8_t> group_ends,
-                                      std::uint64_t hash) {
-  // Three quarters full at most, so the table costs 5 to 11 bytes per distinct ranking.
+                                      std::uint32_t hash) {
+  // Three quarters full at most, so the table costs 5 to 11 bytes per distinct ranking, and the hashes 4.
   if (table_.empty() || set_.size() + set_.size() / 3 >= table_.size()) grow_table();
-  const std::size_t mask = table_.size() - 1;
-  const std::uint32_t tag = tag_of(hash);
+  const auto mask = static_cast<std::uint32_t>(table_.size() - 1);
   const auto matches = [&](std::uint32_t entry) {
-    return ((entry ^ tag) & ~static_cast<std::uint32_t>(mask)) == 0 && same_as_stored((entry & mask) - 1, items, group_ends);
+    return ((entry ^ hash) & ~mask) == 0 && same_as_stored((entry & mask) - 1, items, group_ends);
   };
   std::size_t slot = hash & mask;
   while (table_[slot] != 0 && !matches(table_[slot])) slot = (slot + 1) & mask;
@@ -214,8 +209,9 @@ std::size_t RankingSetBuilder::insert(std::span<const ItemId> items, double weig
     return index;
   }
 
-  if (set_.size() >= std::numeric_limits<std::uint32_t>::max() - 1) throw DataError("more than 4 billion distinct rankings");
-  table_[slot] = tag | static_cast<std::uint32_t>(index + 1);
+  if (set_.size() >= std::numeric_limits<std::uint32_t>::max() / 2) throw DataError("more than 2 billion distinct rankings");
+  table_[slot] = (hash & ~mask) | static_cast<std::uint32_t>(index + 1);
+  hashes_.push_back(hash);
   if (!group_ends.empty() && set_.group_ends_.empty()) set_.group_ends_.resize(set_.items_.size(), 1);
   set_.items_.append(items);
   if (!group_ends.empty())

@@ -131,25 +131,24 @@ class RankingSetBuilder {
 
  private:
   struct Waiting {
-    std::uint64_t hash;
     std::uint64_t begin;  // in waiting_items_
     double weight;
     std::uint32_t size;
+    std::uint32_t hash;
     bool ties;
   };
   static constexpr std::size_t batch = 32;
 
-  std::size_t insert(std::span<const ItemId> items, double weight, std::span<const std::uint8_t> group_ends, std::uint64_t hash);
-  // A slot holds the index of a distinct ranking + 1 in its low bits, as many as the table's size needs, and some bits of the hash
-  // above: four bytes, so that the table of millions of rankings stays in the cache. 0 = free.
-  std::uint32_t tag_of(std::uint64_t hash) const { return static_cast<std::uint32_t>(hash >> 32 << index_bits_); }
+  std::size_t insert(std::span<const ItemId> items, double weight, std::span<const std::uint8_t> group_ends, std::uint32_t hash);
   bool same_as_stored(std::size_t index, std::span<const ItemId> items, std::span<const std::uint8_t> group_ends) const;
   void grow_table();
   void flush();
 
   RankingSet set_;
-  Buffer<std::uint32_t> table_;  // open addressing
-  unsigned index_bits_ = 0;      // log2 of the table's size
+  // Open addressing. A slot holds the index of a distinct ranking + 1 in its low bits, as many as the table's size needs, and the
+  // bits of the hash above them: four bytes, so that more of the table stays in the cache. 0 = free.
+  Buffer<std::uint32_t> table_;
+  Buffer<std::uint32_t> hashes_;  // of each distinct ranking, for when the table grows
   std::vector<ItemId> scratch_items_;
   std::vector<Waiting> waiting_;
   Buffer<ItemId> waiting_items_;
