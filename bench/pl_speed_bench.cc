@@ -5,9 +5,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
+#include <cstring>
 #include <ctime>
 #include <fstream>
 #include <iostream>
@@ -65,30 +67,55 @@ Dataset drawn(const Parameters& truth, std::size_t count, std::size_t length, st
 }
 
 // What any pass must do at the least: for each ranking and place, load the item's worths of all components and add them up, and add a vector to
-// the item's accumulators (and, for ballots that stop early, to its wins).
-double bare_gathers(const Batch& batch, std::size_t lanes, const std::vector<double>& worths, std::vector<double>& exposure, std::vector<double>& wins) {
-  std::vector<double> sums(lanes);
+// the item's accumulators (and, for ballots that stop early, to its wins). In vectors as wide as the kernel's, or it would be no yardstick.
+#if defined(__x86_64__)
+#define CAUCUS_WIDE __attribute__((target("avx2")))
+#else
+#define CAUCUS_WIDE
+#endif
+
+typedef double Vector2 __attribute__((vector_size(16)));
+typedef double Vector4 __attribute__((vector_size(32)));
+
+// parts: a vector has at most four doubles, so eight lanes are two of them.
+template <class Vector, std::size_t parts>
+CAUCUS_WIDE double bare_gathers(const Batch& batch, const std::vector<double>& worths, std::vector<double>& exposure, std::vector<double>& wins) {
+  constexpr std::size_t width = sizeof(Vector) / sizeof(double), lanes = parts * width;
   double check = 0.0;
   const bool with_wins = !batch.all_complete;
+  const double* const from = worths.data();
+  double* const to = exposure.data();
+  double* const won = wins.data();
   for (const Batch::Group& group : batch.groups) {
     const std::uint16_t* items = batch.items16.data() + group.begin;
     for (std::size_t r = 0; r < group.count; ++r, items += group.length) {
-      std::fill(sums.begin(), sums.end(), 0.0);
-      for (std::size_t p = 0; p < group.length; ++p) {
-        const double* from = worths.data() + items[p] * lanes;
-        for (std::size_t k = 0; k < lanes; ++k) sums[k] += from[k];
-      }
-      for (std::size_t p = 0; p < group.length; ++p) {
-        double* to = exposure.data() + items[p] * lanes;
-        for (std::size_t k = 0; k < lanes; ++k) to[k] += sums[k];
-        if (!with_wins) continue;
-        double* won = wins.data() + items[p] * lanes;
-        for (std::size_t k = 0; k < lanes; ++k) won[k] += sums[k];
-      }
-      check += sums[0];
+      Vector sums[parts] = {};
+      Vector value;
+      for (std::size_t p = 0; p < group.length; ++p)
+        for (std::size_t c = 0; c < parts; ++c) {
+          std::memcpy(&value, from + items[p] * lanes + c * width, sizeof value);
+          sums[c] += value;
+        }
+      for (std::size_t p = 0; p < group.length; ++p)
+        for (std::size_t c = 0; c < parts; ++c) {
+          std::memcpy(&value, to + items[p] * lanes + c * width, sizeof value);
+          value += sums[c];
+          std::memcpy(to + items[p] * lanes + c * width, &value, sizeof value);
+          if (!with_wins) continue;
+          std::memcpy(&value, won + items[p] * lanes + c * width, sizeof value);
+          value += sums[c];
+          std::memcpy(won + items[p] * lanes + c * width, &value, sizeof value);
+        }
+      check += sums[0][0];
     }
   }
   return check;
+}
+
+double bare_gathers(const Batch& batch, std::size_t lanes, const std::vector<double>& worths, std::vector<double>& exposure, std::vector<double>& wins) {
+  if (lanes == 2) return bare_gathers<Vector2, 1>(batch, worths, exposure, wins);
+  if (lanes == 4) return bare_gathers<Vector4, 1>(batch, worths, exposure, wins);
+  return bare_gathers<Vector4, 2>(batch, worths, exposure, wins);
 }
 
 void pass() {

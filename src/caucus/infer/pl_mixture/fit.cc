@@ -219,6 +219,12 @@ Result fit(const Dataset& data, const Options& options, const Run& run, const st
       }
     }
   }
+  // What lies beyond the spread that the likelihood sees is no number to show; such items are flagged above.
+  for (std::size_t k = 0; k < num; ++k) {
+    const auto utilities = parameters.component(k);
+    const double floor = *std::ranges::max_element(utilities) - max_spread;
+    for (double& utility : utilities) utility = std::max(utility, floor);
+  }
   parameters.centre_all();
   if (options.bootstrap > 0 && result.stop_reason != StopReason::interrupted && objective.total_weight() > 0.0)
     result.bootstrap = bootstrap(data, parameters, options, result.strength, run, result.stop_reason);

@@ -1,5 +1,6 @@
 // The fused pass: likelihood, memberships and accumulation of a block of rankings, all components at once as SIMD lanes.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -22,9 +23,12 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 // Worths lie in [e^-80, 1], so a product of four sums of them, and of eight ratios, stays inside the range of a double.
 inline constexpr std::size_t rows_per_log = 256;
+// Rankings go through the steps of a pass a few at a time: within a step they do not wait for each other, where one ranking's steps would.
+inline constexpr std::size_t most_together = 8;
 
-// single: all components fit one vector. narrow: no product over a whole ranking can underflow, so exponents need not be split off.
-template <class D, class Item, bool single, bool narrow>
+// parts: the number of vectors that hold all components, 0 where it is known only at run time.
+// narrow: no product over a whole ranking can underflow, so exponents need not be split off.
+template <class D, class Item, int parts, bool narrow>
 class BlockPass {
   using V = hn::Vec<D>;
   using I = hn::RebindToSigned<D>;
@@ -33,16 +37,27 @@ class BlockPass {
  public:
   BlockPass(D d, const Batch& batch, const Item* items, const PassInput& input, PassSums& sums)
       : d_(d), batch_(batch), items_(items), input_(input), sums_(sums), all_lanes_(padded_components(input.num_components)) {
+    const bool by_last_place = narrow && batch.all_complete;
     depth_ = std::max<std::size_t>(batch.max_length, batch.num_items) + 4;
-    scratch_ = hwy::AllocateAligned<double>(2 * depth_ * all_lanes_);
-    lane_values_ = hwy::AllocateAligned<double>(5 * all_lanes_);
-    totals_ = lane_values_.get() + 2 * all_lanes_;
-    global_ = lane_values_.get() + 3 * all_lanes_;
-    responsibility_ = lane_values_.get() + 4 * all_lanes_;
+    // As many together as the first-level cache holds.
+    together_ = std::clamp<std::size_t>(1024 / (depth_ * all_lanes_), 1, most_together);
+    inverses_ = hwy::AllocateAligned<double>(together_ * depth_ * all_lanes_);
+    lane_values_ = hwy::AllocateAligned<double>((together_ + 3) * all_lanes_);
+    totals_ = lane_values_.get() + together_ * all_lanes_;
+    global_ = totals_ + all_lanes_;
+    responsibility_ = global_ + all_lanes_;
     std::fill_n(totals_, 3 * all_lanes_, 0.0);
     for (std::size_t i = 0; i < batch.num_items; ++i)
       for (std::size_t k = 0; k < all_lanes_; ++k) totals_[k] += input.worths[i * all_lanes_ + k];
-    exponents_.resize(all_lanes_);
+    exponents_.resize(together_ * all_lanes_);
+    if (by_last_place) {
+      // The worths in a complete ranking multiply to the same number but for the last place's.
+      std::vector<double> whole(all_lanes_, 1.0);
+      for (std::size_t i = 0; i < batch.num_items; ++i)
+        for (std::size_t k = 0; k < all_lanes_; ++k) whole[k] *= input.worths[i * all_lanes_ + k];
+      numerators_.resize(batch.num_items * all_lanes_);
+      for (std::size_t i = 0; i < numerators_.size(); ++i) numerators_[i] = whole[i % all_lanes_] / input.worths[i];
+    }
   }
 
   void run(std::size_t begin, std::size_t end) {
@@ -53,19 +68,22 @@ class BlockPass {
       const Item* items = items_ + group.begin + (from - group.first) * group.length;
       // The shapes are few: the branches are taken once per group.
       if (group.implicit)
-        for (std::size_t r = from; r < to; ++r, items += group.length) ranking<true, false>(r, items, group.length, group.stages);
+        for (std::size_t r = from; r < to; r += together_, items += together_ * group.length)
+          rankings<true, false>(r, std::min(together_, to - r), items, group.length, group.stages);
       else if (batch_.all_complete)
-        for (std::size_t r = from; r < to; ++r, items += group.length) ranking<false, true>(r, items, group.length, group.stages);
+        for (std::size_t r = from; r < to; r += together_, items += together_ * group.length)
+          rankings<false, true>(r, std::min(together_, to - r), items, group.length, group.stages);
       else
-        for (std::size_t r = from; r < to; ++r, items += group.length) ranking<false, false>(r, items, group.length, group.stages);
+        for (std::size_t r = from; r < to; r += together_, items += together_ * group.length)
+          rankings<false, false>(r, std::min(together_, to - r), items, group.length, group.stages);
     }
-    flush();
+    flush(end);
     finish();
   }
 
  private:
   HWY_INLINE std::size_t lanes() const {
-    if constexpr (single) return hn::Lanes(D());
+    if constexpr (parts != 0) return parts * hn::Lanes(D());
     return all_lanes_;
   }
 
@@ -78,195 +96,228 @@ class BlockPass {
     mantissa = hn::BitCast(d_, hn::Or(hn::And(bits, hn::Set(di, 0x000FFFFFFFFFFFFFll)), hn::Set(di, 0x3FF0000000000000ll)));
   }
 
-  template <bool implicit, bool complete>
-  HWY_INLINE void ranking(std::size_t r, const Item* HWY_RESTRICT items, std::size_t length, std::size_t stages) {
-    const std::size_t width = hn::Lanes(d_);
-    const std::size_t stride = lanes();
-    double* const HWY_RESTRICT sums = scratch_.get();
-    double* const HWY_RESTRICT prefix = scratch_.get() + depth_ * stride;
-    const double* const HWY_RESTRICT worths = input_.worths.data();
-    V product = hn::Set(d_, 1.0);
+  // A few stages' worths and sums: what a ranking's likelihood and reciprocals are made of.
+  struct Product {
+    V value;
+    VI exponent;
+    bool odd = false;
+  };
 
-    for (std::size_t c = 0; c < stride; c += width) {
-      const auto worth = [&](std::size_t p) HWY_ATTR { return hn::LoadU(d_, worths + items[p] * stride + c); };
-      // Worth of what is left, from the bottom up.
-      V left = hn::Zero(d_);
-      if constexpr (implicit) {
-        V listed = hn::Zero(d_);
-        for (std::size_t p = 0; p < stages; ++p) listed = hn::Add(listed, worth(p));
-        const V total = hn::LoadU(d_, totals_ + c);
-        left = hn::Sub(total, listed);
-        if (HWY_UNLIKELY(!hn::AllTrue(d_, hn::Ge(left, hn::Mul(total, hn::Set(d_, 1e-4)))))) {
-          // Total minus listed cancels: list the rest.
-          ranking<false, false>(r, expand(items, stages), batch_.num_items, stages);
-          return;
-        }
-      } else {
-        for (std::size_t p = length; p-- > stages;) left = hn::Add(left, worth(p));
-      }
-      double* const HWY_RESTRICT s = sums + c * depth_;
-      for (std::size_t p = stages; p-- > 0;) {
-        left = hn::Add(left, worth(p));
-        hn::StoreU(left, d_, s + p * width);
-      }
-      // Reciprocals by one division per four stages, their prefix sums, and the likelihood as a product.
-      V running = hn::Zero(d_);
-      product = hn::Set(d_, 1.0);
-      VI exponent = hn::Zero(I());
-      double* const HWY_RESTRICT e = prefix + c * depth_;
+  // Four stages by one division: the reciprocals of their sums are stored in order, the ratios multiplied into the likelihood.
+  template <bool by_last_place>
+  HWY_INLINE void four_stages(V w0, V w1, V w2, V w3, V s0, V s1, V s2, V s3, double* HWY_RESTRICT out, Product& product) const {
+    const std::size_t width = hn::Lanes(d_);
+    const V p01 = hn::Mul(s0, s1), p23 = hn::Mul(s2, s3);
+    const V inverse = hn::Div(hn::Set(d_, 1.0), hn::Mul(p01, p23));
+    const V i01 = hn::Mul(inverse, p23), i23 = hn::Mul(inverse, p01);  // 1 / (s0 s1), 1 / (s2 s3)
+    hn::StoreU(hn::Mul(i01, s1), d_, out);
+    hn::StoreU(hn::Mul(i01, s0), d_, out + width);
+    hn::StoreU(hn::Mul(i23, s3), d_, out + 2 * width);
+    hn::StoreU(hn::Mul(i23, s2), d_, out + 3 * width);
+    if constexpr (by_last_place)
+      product.value = hn::Mul(product.value, inverse);
+    else
+      product.value = hn::Mul(product.value, hn::Mul(hn::Mul(hn::Mul(w0, w1), hn::Mul(w2, w3)), inverse));
+    if constexpr (!narrow) {
+      if (product.odd) normalise(product.value, product.exponent);
+      product.odd = !product.odd;
+    }
+  }
+
+  template <bool by_last_place>
+  HWY_INLINE void one_stage(V worth, V sum, double* HWY_RESTRICT out, Product& product) const {
+    const V inverse = hn::Div(hn::Set(d_, 1.0), sum);
+    hn::StoreU(inverse, d_, out);
+    product.value = hn::Mul(product.value, by_last_place ? inverse : hn::Mul(worth, inverse));
+  }
+
+  // Likelihood of a ranking under the components of one vector, and the reciprocal of what was left at each stage.
+  // False: total minus listed cancels, list the rest.
+  template <bool implicit, bool complete>
+  HWY_INLINE bool stages_of(const Item* HWY_RESTRICT items, std::size_t length, std::size_t stages, std::size_t place, std::size_t c) {
+    constexpr bool by_last_place = narrow && complete;
+    const std::size_t width = hn::Lanes(d_), stride = lanes();
+    const double* const HWY_RESTRICT worths = input_.worths.data() + c;
+    const auto worth = [&](std::size_t p) HWY_ATTR { return hn::LoadU(d_, worths + items[p] * stride); };
+    double* const HWY_RESTRICT out = inverses_.get() + (place * stride + c) * depth_;
+    Product product{hn::Set(d_, 1.0), hn::Zero(I())};
+    if constexpr (implicit) {
+      // From the top down: what is left is the total less what was listed above.
+      const V total = hn::LoadU(d_, totals_ + c);
+      V listed = hn::Zero(d_);
       std::size_t p = 0;
       for (; p + 4 <= stages; p += 4) {
-        const V s0 = hn::LoadU(d_, s + p * width), s1 = hn::LoadU(d_, s + (p + 1) * width);
-        const V s2 = hn::LoadU(d_, s + (p + 2) * width), s3 = hn::LoadU(d_, s + (p + 3) * width);
-        const V p01 = hn::Mul(s0, s1), p23 = hn::Mul(s2, s3);
-        const V inverse = hn::Div(hn::Set(d_, 1.0), hn::Mul(p01, p23));
-        const V numerator = hn::Mul(hn::Mul(worth(p), worth(p + 1)), hn::Mul(worth(p + 2), worth(p + 3)));
-        const V i01 = hn::Mul(inverse, p23), i23 = hn::Mul(inverse, p01);  // 1 / (s0 s1), 1 / (s2 s3)
-        product = hn::Mul(product, hn::Mul(numerator, inverse));
-        const V c0 = hn::MulAdd(i01, s1, running);
-        const V c1 = hn::MulAdd(i01, hn::Add(s0, s1), running);
-        const V c2 = hn::MulAdd(i23, s3, c1);
-        running = hn::MulAdd(i23, hn::Add(s2, s3), c1);
-        hn::StoreU(c0, d_, e + p * width);
-        hn::StoreU(c1, d_, e + (p + 1) * width);
-        hn::StoreU(c2, d_, e + (p + 2) * width);
-        hn::StoreU(running, d_, e + (p + 3) * width);
-        if constexpr (!narrow)
-          if ((p & 4) != 0) normalise(product, exponent);
+        const V w0 = worth(p), w1 = worth(p + 1), w2 = worth(p + 2), w3 = worth(p + 3);
+        const V l1 = hn::Add(listed, w0), l2 = hn::Add(l1, w1), l3 = hn::Add(l2, w2);
+        four_stages<false>(w0, w1, w2, w3, hn::Sub(total, listed), hn::Sub(total, l1), hn::Sub(total, l2), hn::Sub(total, l3), out + p * width, product);
+        listed = hn::Add(l3, w3);
       }
       for (; p < stages; ++p) {
-        const V inverse = hn::Div(hn::Set(d_, 1.0), hn::LoadU(d_, s + p * width));
-        product = hn::Mul(product, hn::Mul(worth(p), inverse));
-        running = hn::Add(running, inverse);
-        hn::StoreU(running, d_, e + p * width);
+        const V w = worth(p);
+        one_stage<false>(w, hn::Sub(total, listed), out + p * width, product);
+        listed = hn::Add(listed, w);
       }
-      if constexpr (!narrow) {
-        normalise(product, exponent);
-        hn::StoreU(exponent, I(), exponents_.data() + c);
+      if (HWY_UNLIKELY(!hn::AllTrue(d_, hn::Ge(hn::Sub(total, listed), hn::Mul(total, hn::Set(d_, 1e-4)))))) return false;
+    } else {
+      // From the bottom up.
+      V left = hn::Zero(d_);
+      std::size_t p = length;
+      while (p > stages) left = hn::Add(left, worth(--p));
+      for (; p % 4 != 0; --p) {
+        const V w = worth(p - 1);
+        left = hn::Add(left, w);
+        one_stage<by_last_place>(w, left, out + (p - 1) * width, product);
       }
-      if constexpr (!single || !narrow) hn::StoreU(product, d_, lane_values_.get() + c);
+      for (; p > 0; p -= 4) {
+        const V w0 = worth(p - 4), w1 = worth(p - 3), w2 = worth(p - 2), w3 = worth(p - 1);
+        const V s3 = hn::Add(left, w3), s2 = hn::Add(s3, w2), s1 = hn::Add(s2, w1);
+        left = hn::Add(s1, w0);
+        four_stages<by_last_place>(w0, w1, w2, w3, left, s1, s2, s3, out + (p - 4) * width, product);
+      }
     }
+    if constexpr (by_last_place) product.value = hn::Mul(product.value, hn::LoadU(d_, numerators_.data() + items[stages] * stride + c));
+    if constexpr (!narrow) {
+      normalise(product.value, product.exponent);
+      hn::StoreU(product.exponent, I(), exponents_.data() + place * stride + c);
+    }
+    hn::StoreU(product.value, d_, lane_values_.get() + place * stride + c);
+    return true;
+  }
 
-    const V alone = posterior(r, product);
-
-    for (std::size_t c = 0; c < stride; c += width) {
-      V q = alone;
-      if constexpr (!single) q = hn::LoadU(d_, lane_values_.get() + c);
-      hn::StoreU(hn::Add(hn::LoadU(d_, responsibility_ + c), q), d_, responsibility_ + c);
-      const double* const HWY_RESTRICT e = prefix + c * depth_;
-      const V last = hn::LoadU(d_, e + (stages - 1) * width);
-      double* const HWY_RESTRICT exposure = sums_.exposure.data() + c;
-      double* const HWY_RESTRICT wins = sums_.wins.data() + c;
-      if constexpr (implicit) {
-        // Everyone gets the whole ballot's sum; listed items are corrected down to the stages where they were still there.
-        hn::StoreU(hn::MulAdd(q, last, hn::LoadU(d_, global_ + c)), d_, global_ + c);
-        for (std::size_t p = 0; p < stages; ++p) {
-          double* const to = exposure + items[p] * stride;
-          hn::StoreU(hn::MulAdd(q, hn::Sub(hn::LoadU(d_, e + p * width), last), hn::LoadU(d_, to)), d_, to);
-          double* const won = wins + items[p] * stride;
-          hn::StoreU(hn::Add(q, hn::LoadU(d_, won)), d_, won);
-        }
-      } else {
-        for (std::size_t p = 0; p < stages; ++p) {
-          double* const to = exposure + items[p] * stride;
-          hn::StoreU(hn::MulAdd(q, hn::LoadU(d_, e + p * width), hn::LoadU(d_, to)), d_, to);
-          if constexpr (!complete) {
-            double* const won = wins + items[p] * stride;
-            hn::StoreU(hn::Add(q, hn::LoadU(d_, won)), d_, won);
-          }
-        }
-        const V share = hn::Mul(q, last);
-        for (std::size_t p = stages; p < length; ++p) {
-          double* const to = exposure + items[p] * stride;
-          hn::StoreU(hn::Add(share, hn::LoadU(d_, to)), d_, to);
-        }
-        if constexpr (complete) {
-          // Wins are kept as the negative of last places; finish() adds the total.
-          double* const lost = wins + items[stages] * stride;
-          hn::StoreU(hn::Sub(hn::LoadU(d_, lost), q), d_, lost);
-        }
+  // Memberships times what each item was exposed to, for one vector of components or for two at once.
+  template <bool implicit, bool complete, bool two>
+  HWY_INLINE void accumulate(const Item* HWY_RESTRICT items, std::size_t length, std::size_t stages, std::size_t place, std::size_t c) {
+    const std::size_t width = hn::Lanes(d_), stride = lanes();
+    const V none = hn::Zero(d_);
+    const double* const values = lane_values_.get() + place * stride + c;
+    const V q0 = hn::LoadU(d_, values), q1 = two ? hn::LoadU(d_, values + width) : none;
+    const auto add = [&](double* to, V v0, V v1) HWY_ATTR {
+      hn::StoreU(hn::Add(hn::LoadU(d_, to), v0), d_, to);
+      if constexpr (two) hn::StoreU(hn::Add(hn::LoadU(d_, to + width), v1), d_, to + width);
+    };
+    const auto add_product = [&](double* to, V v0, V v1) HWY_ATTR {
+      hn::StoreU(hn::MulAdd(q0, v0, hn::LoadU(d_, to)), d_, to);
+      if constexpr (two) hn::StoreU(hn::MulAdd(q1, v1, hn::LoadU(d_, to + width)), d_, to + width);
+    };
+    const double* const HWY_RESTRICT in0 = inverses_.get() + (place * stride + c) * depth_;
+    const double* const HWY_RESTRICT in1 = in0 + width * depth_;
+    double* const HWY_RESTRICT exposure = sums_.exposure.data() + c;
+    double* const HWY_RESTRICT wins = sums_.wins.data() + c;
+    V running0 = none, running1 = none;
+    add(responsibility_ + c, q0, q1);
+    if constexpr (implicit) {
+      // Everyone gets the whole ballot's sum; listed items are corrected down to the stages where they were still there.
+      for (std::size_t p = stages; p-- > 0;) {
+        const std::size_t item = items[p] * stride;
+        add_product(exposure + item, running0, running1);
+        add(wins + item, q0, q1);
+        running0 = hn::Sub(running0, hn::LoadU(d_, in0 + p * width));
+        if constexpr (two) running1 = hn::Sub(running1, hn::LoadU(d_, in1 + p * width));
       }
+      add_product(global_ + c, hn::Neg(running0), hn::Neg(running1));
+    } else {
+#pragma GCC unroll 4
+      for (std::size_t p = 0; p < stages; ++p) {
+        const std::size_t item = items[p] * stride;
+        running0 = hn::Add(running0, hn::LoadU(d_, in0 + p * width));
+        if constexpr (two) running1 = hn::Add(running1, hn::LoadU(d_, in1 + p * width));
+        add_product(exposure + item, running0, running1);
+        if constexpr (!complete) add(wins + item, q0, q1);
+      }
+      for (std::size_t p = stages; p < length; ++p) add_product(exposure + items[p] * stride, running0, running1);
+      // Wins are kept as the negative of last places; finish() adds the total.
+      if constexpr (complete) add(wins + items[stages] * stride, hn::Neg(q0), hn::Neg(q1));
     }
   }
 
-  // The components' likelihoods become memberships times the ranking's weight: returned where one vector holds them, and in lane_values_ otherwise.
-  HWY_INLINE V posterior(std::size_t r, V product) {
-    double* const values = lane_values_.get();
-    const std::size_t num = input_.num_components;
-    const double weight = batch_.weights[r];
+  // A few rankings of one shape, r, r + 1, ..., their items one after the other.
+  template <bool implicit, bool complete>
+  HWY_INLINE void rankings(std::size_t r, std::size_t count, const Item* HWY_RESTRICT items, std::size_t length, std::size_t stages) {
+    if (r + count > first_row_ + rows_per_log) flush(r);
+    std::array<bool, most_together> expanded{};
     const std::size_t width = hn::Lanes(d_);
-    V q = hn::Set(d_, weight);
-    if constexpr (hn::MaxLanes(D()) == 1 && single) {
-      row_value_[filled_] = hn::GetLane(product);
-      if constexpr (!narrow) row_exponent_[filled_] = static_cast<double>(exponents_[0]);
+    for (std::size_t j = 0; j < count; ++j)
+      for (std::size_t c = 0; c < lanes(); c += width)
+        if (!stages_of<implicit, complete>(items + j * length, length, stages, j, c)) expanded[j] = true;
+    for (std::size_t j = 0; j < count; ++j)
+      if (!implicit || !expanded[j]) posterior(r + j, j);
+    for (std::size_t j = 0; j < count; ++j) {
+      if (implicit && expanded[j]) continue;
+      if constexpr (parts == 2)
+        accumulate<implicit, complete, true>(items + j * length, length, stages, j, 0);
+      else
+        for (std::size_t c = 0; c < lanes(); c += width) accumulate<implicit, complete, false>(items + j * length, length, stages, j, c);
+    }
+    if constexpr (implicit)
+      for (std::size_t j = 0; j < count; ++j)
+        if (HWY_UNLIKELY(expanded[j])) rankings<false, false>(r + j, 1, expand(items + j * length, stages), batch_.num_items, stages);
+  }
+
+  // The components' likelihoods become memberships times the ranking's weight, in place.
+  HWY_INLINE void posterior(std::size_t r, std::size_t place) {
+    const std::size_t num = input_.num_components, stride = lanes(), width = hn::Lanes(d_);
+    double* const values = lane_values_.get() + place * stride;
+    const std::int64_t* const exponents = exponents_.data() + place * stride;
+    const std::size_t row = r - first_row_;
+    const double weight = batch_.weights[r];
+    if constexpr (hn::MaxLanes(D()) == 1 && parts == 1) {
+      row_value_[row] = values[0];
+      if constexpr (!narrow) row_exponent_[row] = static_cast<double>(exponents[0]);
+      values[0] = weight;
       if (input_.posterior != nullptr) input_.posterior[r] = 1.0;
-    } else if constexpr (single && narrow) {
-      const V value = hn::Mul(product, hn::LoadU(d_, input_.prior.data()));
-      const V total = hn::SumOfLanes(d_, value);
-      row_value_[filled_] = hn::GetLane(total);
-      q = hn::Div(hn::Mul(value, q), total);
-      if (HWY_UNLIKELY(input_.posterior != nullptr)) {
-        hn::StoreU(q, d_, values);
-        for (std::size_t k = 0; k < num; ++k) input_.posterior[r * num + k] = values[k] / weight;
+      return;
+    }
+    V total = hn::Zero(d_);
+    if constexpr (narrow) {
+      for (std::size_t c = 0; c < stride; c += width) {
+        const V value = hn::Mul(hn::LoadU(d_, values + c), hn::LoadU(d_, input_.prior.data() + c));
+        hn::StoreU(value, d_, values + c);
+        total = hn::Add(total, value);
       }
     } else {
-      V total = hn::Zero(d_);
-      if constexpr (narrow) {
-        for (std::size_t c = 0; c < all_lanes_; c += width) {
-          const V value = hn::Mul(hn::LoadU(d_, values + c), hn::LoadU(d_, input_.prior.data() + c));
-          hn::StoreU(value, d_, values + c);
-          total = hn::Add(total, value);
-        }
-      } else {
-        std::int64_t top = std::numeric_limits<std::int64_t>::min();
-        for (std::size_t k = 0; k < num; ++k)
-          if (input_.prior[k] > 0.0) top = std::max(top, exponents_[k]);
-        const I di;
-        const VI vtop = hn::Set(di, top);
-        for (std::size_t c = 0; c < all_lanes_; c += width) {
-          // 2^(exponent - top), built in the exponent field; below 2^-1000 it is nothing. Components without weight
-          // may lie above top; they are multiplied by zero.
-          const VI difference = hn::Min(hn::Max(hn::Sub(hn::LoadU(di, exponents_.data() + c), vtop), hn::Set(di, -1000)), hn::Zero(di));
-          const V scale = hn::BitCast(d_, hn::ShiftLeft<52>(hn::Add(difference, hn::Set(di, 1023))));
-          const V value = hn::Mul(hn::Mul(hn::LoadU(d_, values + c), scale), hn::LoadU(d_, input_.prior.data() + c));
-          hn::StoreU(value, d_, values + c);
-          total = hn::Add(total, value);
-        }
-        row_exponent_[filled_] = static_cast<double>(top);
+      std::int64_t top = std::numeric_limits<std::int64_t>::min();
+      for (std::size_t k = 0; k < num; ++k)
+        if (input_.prior[k] > 0.0) top = std::max(top, exponents[k]);
+      const I di;
+      const VI vtop = hn::Set(di, top);
+      for (std::size_t c = 0; c < stride; c += width) {
+        // 2^(exponent - top), built in the exponent field; below 2^-1000 it is nothing. Components without weight
+        // may lie above top; they are multiplied by zero.
+        const VI difference = hn::Min(hn::Max(hn::Sub(hn::LoadU(di, exponents + c), vtop), hn::Set(di, -1000)), hn::Zero(di));
+        const V scale = hn::BitCast(d_, hn::ShiftLeft<52>(hn::Add(difference, hn::Set(di, 1023))));
+        const V value = hn::Mul(hn::Mul(hn::LoadU(d_, values + c), scale), hn::LoadU(d_, input_.prior.data() + c));
+        hn::StoreU(value, d_, values + c);
+        total = hn::Add(total, value);
       }
-      total = hn::SumOfLanes(d_, total);
-      row_value_[filled_] = hn::GetLane(total);
-      const V factor = hn::Div(q, total);
-      for (std::size_t c = 0; c < all_lanes_; c += width) {
-        q = hn::Mul(hn::LoadU(d_, values + c), factor);
-        hn::StoreU(q, d_, values + c);
-      }
-      if (input_.posterior != nullptr)
-        for (std::size_t k = 0; k < num; ++k) input_.posterior[r * num + k] = values[k] / weight;
+      row_exponent_[row] = static_cast<double>(top);
     }
-    if (HWY_UNLIKELY(++filled_ == rows_per_log)) flush();
-    return q;
+    total = hn::SumOfLanes(d_, total);
+    row_value_[row] = hn::GetLane(total);
+    const V factor = hn::Div(hn::Set(d_, weight), total);
+    for (std::size_t c = 0; c < stride; c += width) hn::StoreU(hn::Mul(hn::LoadU(d_, values + c), factor), d_, values + c);
+    if (HWY_UNLIKELY(input_.posterior != nullptr))
+      for (std::size_t k = 0; k < num; ++k) input_.posterior[r * num + k] = values[k] / weight;
   }
 
-  // The logarithms of a few hundred rankings together. Rankings come in order, so these are first_row_, first_row_ + 1, ...
-  HWY_NOINLINE void flush() {
+  // The logarithms of a few hundred rankings together. Rankings come in order, so these are first_row_ to end - 1.
+  HWY_NOINLINE void flush(std::size_t end) {
+    const std::size_t filled = end - first_row_;
     const hn::ScalableTag<double> d;
     const std::size_t width = hn::Lanes(d);
-    std::copy_n(batch_.weights.data() + first_row_, filled_, row_weight_);
-    for (std::size_t i = filled_; i < (filled_ + width - 1) / width * width; ++i) row_value_[i] = 1.0, row_exponent_[i] = row_weight_[i] = 0.0;
+    std::copy_n(batch_.weights.data() + first_row_, filled, row_weight_);
+    for (std::size_t i = filled; i < (filled + width - 1) / width * width; ++i) row_value_[i] = 1.0, row_exponent_[i] = row_weight_[i] = 0.0;
     auto total = hn::Zero(d);
-    for (std::size_t i = 0; i < filled_; i += width) {
+    for (std::size_t i = 0; i < filled; i += width) {
       auto log = hn::Log(d, hn::Load(d, row_value_ + i));
       if constexpr (!narrow) log = hn::MulAdd(hn::Load(d, row_exponent_ + i), hn::Set(d, 0.69314718055994530942), log);
       total = hn::MulAdd(log, hn::Load(d, row_weight_ + i), total);
       if (input_.row_loglik != nullptr) {
         hn::Store(log, d, row_value_ + i);
-        for (std::size_t j = i; j < std::min(i + width, filled_); ++j) input_.row_loglik[first_row_ + j] = row_value_[j];
+        for (std::size_t j = i; j < std::min(i + width, filled); ++j) input_.row_loglik[first_row_ + j] = row_value_[j];
       }
     }
     sums_.loglik += hn::GetLane(hn::SumOfLanes(d, total));
-    first_row_ += filled_;
-    filled_ = 0;
+    first_row_ = end;
   }
 
   void finish() {
@@ -293,13 +344,13 @@ class BlockPass {
   const Item* items_;
   const PassInput& input_;
   PassSums& sums_;
-  std::size_t all_lanes_, depth_ = 0, first_row_ = 0;
-  hwy::AlignedFreeUniquePtr<double[]> scratch_, lane_values_;
+  std::size_t all_lanes_, depth_ = 0, together_ = 1, first_row_ = 0;
+  hwy::AlignedFreeUniquePtr<double[]> inverses_, lane_values_;
   double *totals_ = nullptr, *global_ = nullptr, *responsibility_ = nullptr;
   std::vector<std::int64_t> exponents_;
+  std::vector<double> numerators_;  // by the item in the last place; complete rankings only
   std::vector<Item> expanded_;
   std::vector<std::uint8_t> mark_;
-  std::size_t filled_ = 0;
   HWY_ALIGN double row_value_[rows_per_log];
   HWY_ALIGN double row_exponent_[rows_per_log];
   HWY_ALIGN double row_weight_[rows_per_log];
@@ -312,11 +363,16 @@ void run_items(D d, const Batch& batch, const Item* items, const PassInput& inpu
   for (double worth : input.worths) least = std::min(least, worth);
   const double factors = static_cast<double>(batch.max_length);
   const bool narrow = factors * (std::log(static_cast<double>(batch.num_items)) - std::log(least)) < 600.0;
-  const bool single = padded_components(input.num_components) == hn::Lanes(d);
-  if (single && narrow) return BlockPass<D, Item, true, true>(d, batch, items, input, sums).run(begin, end);
-  if (single) return BlockPass<D, Item, true, false>(d, batch, items, input, sums).run(begin, end);
-  if (narrow) return BlockPass<D, Item, false, true>(d, batch, items, input, sums).run(begin, end);
-  BlockPass<D, Item, false, false>(d, batch, items, input, sums).run(begin, end);
+  const auto with = [&]<int parts>() {
+    if (narrow)
+      BlockPass<D, Item, parts, true>(d, batch, items, input, sums).run(begin, end);
+    else
+      BlockPass<D, Item, parts, false>(d, batch, items, input, sums).run(begin, end);
+  };
+  const std::size_t num_parts = padded_components(input.num_components) / hn::Lanes(d);
+  if (num_parts == 1) return with.template operator()<1>();
+  if (num_parts == 2) return with.template operator()<2>();
+  with.template operator()<0>();
 }
 
 template <class D>
