@@ -15,6 +15,8 @@ void add_fit(CLI::App& app, Context& context);
 void add_score(CLI::App& app, Context& context);
 void add_assign(CLI::App& app, Context& context);
 void add_sample(CLI::App& app, Context& context);
+void add_generate(CLI::App& app, Context& context);
+void add_distance(CLI::App& app, Context& context);
 void add_info(CLI::App& app, Context& context);
 void add_convert(CLI::App& app, Context& context);
 void add_select(CLI::App& app, Context& context);

@@ -25,11 +25,13 @@ int run(int argc, char** argv, Context& context) {
   add_score(app, context);
   add_assign(app, context);
   add_sample(app, context);
+  add_generate(app, context);
   add_info(app, context);
   add_convert(app, context);
   add_select(app, context);
   add_compare(app, context);
   add_check(app, context);
+  add_distance(app, context);
 #ifdef CAUCUS_REPORT
   add_report(app, context);
 #endif

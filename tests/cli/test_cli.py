@@ -163,6 +163,32 @@ class CommandLine(unittest.TestCase):
         self.assertEqual(result.returncode, 65)
         self.assertIn("Zebra", result.stderr)
 
+    def test_generate_and_distance(self):
+        truth = self.path("truth.json")
+        self.ok("generate", "--items", 8, "-k", 2, "--informative", 3, "--seed", 4, "--out", truth)
+        with open(truth, encoding="utf-8") as file:
+            model = json.load(file)
+        utilities = [c["utilities"] for c in model["components"]]
+        for group in utilities:
+            self.assertAlmostEqual(sum(group), 0, places=12)
+            self.assertEqual(len(set(group[3:])), 1)  # only the first three items tell the groups apart
+        # Groups in the other order, items in the other order, one utility moved by 1: centring takes an eighth of it away from all.
+        moved = [list(reversed(group)) for group in reversed(utilities)]
+        moved[0][0] += 1
+        other = self.path("other.json", {**model, "items": model["items"][::-1], "components": [{"weight": 0.5, "utilities": u} for u in moved]})
+        result = json.loads(self.ok("distance", truth, other, "--json").stdout)
+        self.assertAlmostEqual(result["distance"], math.sqrt((7 / 8) ** 2 + 7 / 64), places=12)
+        self.assertEqual([(pair["first"], pair["second"]) for pair in result["groups"]], [(0, 1), (1, 0)])
+        self.assertEqual(result["groups"][0]["kendall"], 0)
+        mallows = self.path("mallows.json", {"schema": "caucus.model/1", "family": "mallows", "items": model["items"],
+                                             "components": [{"weight": 1, "consensus": list(range(8)), "theta": 1}]})
+        backwards = self.path("backwards.json", {"schema": "caucus.model/1", "family": "mallows", "items": model["items"],
+                                                 "components": [{"weight": 1, "consensus": list(range(8))[::-1], "theta": 1}]})
+        result = json.loads(self.ok("distance", mallows, backwards, "--json").stdout)
+        self.assertEqual(result["groups"], [{"first": 0, "second": 0, "kendall": 28}])
+        self.assertEqual(caucus("distance", truth, self.path("hand.json", HAND_MODEL)).returncode, 65)
+        self.assertEqual(caucus("generate", "--items", 3, "--informative", 4).returncode, 64)
+
     def test_sample_is_reproducible_and_follows_the_model(self):
         model = self.path("hand.json", HAND_MODEL)
         one, two = self.path("one.soc"), self.path("two.soc")

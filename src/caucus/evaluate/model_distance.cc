@@ -1,0 +1,95 @@
+#include "caucus/evaluate/model_distance.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <unordered_map>
+
+#include <fmt/format.h>
+
+#include "caucus/base/error.h"
+#include "caucus/base/numeric.h"
+#include "caucus/model/assignment.h"
+#include "caucus/model/kendall.h"
+
+namespace caucus {
+namespace {
+
+struct Group {
+  std::vector<ItemId> order;      // best first
+  std::vector<double> utilities;  // centred; empty: none
+};
+
+// position[i]: where item i of the model stands in the common numbering.
+std::vector<Group> groups_of(const FittedModel& model, std::span<const ItemId> position) {
+  const nlohmann::json json = model.to_json();
+  std::vector<Group> groups;
+  if (json.contains("components"))
+    for (const nlohmann::json& component : json.at("components")) {
+      Group group;
+      if (component.contains("utilities")) {
+        const auto utilities = component.at("utilities").get<std::vector<double>>();
+        group.utilities.resize(utilities.size());
+        for (std::size_t i = 0; i < utilities.size(); ++i) group.utilities[position[i]] = utilities[i];
+        centre(std::span(group.utilities));
+        group.order.resize(utilities.size());
+        std::iota(group.order.begin(), group.order.end(), ItemId{0});
+        std::ranges::stable_sort(group.order, [&](ItemId a, ItemId b) { return group.utilities[a] > group.utilities[b]; });
+      } else if (component.contains("consensus")) {
+        for (const auto& item : component.at("consensus")) group.order.push_back(position[item.get<std::size_t>()]);
+      }
+      if (group.order.size() == position.size()) groups.push_back(std::move(group));
+    }
+  if (groups.empty()) throw DataError(fmt::format("a model of the family '{}' has no groups with utilities or a consensus ranking to compare", model.family()));
+  return groups;
+}
+
+double squared_gap(const Group& a, const Group& b) {
+  double sum = 0.0;
+  for (std::size_t i = 0; i < a.utilities.size(); ++i) sum += (a.utilities[i] - b.utilities[i]) * (a.utilities[i] - b.utilities[i]);
+  return sum;
+}
+
+}  // namespace
+
+ModelDistance distance_between(const FittedModel& first, const FittedModel& second) {
+  const std::size_t n = first.items().size();
+  std::unordered_map<std::string, ItemId> number;
+  for (std::size_t i = 0; i < n; ++i) number.emplace(first.items()[i], static_cast<ItemId>(i));
+  std::vector<ItemId> own(n), other;
+  std::iota(own.begin(), own.end(), ItemId{0});
+  for (const std::string& item : second.items()) {
+    const auto found = number.find(item);
+    if (found == number.end()) throw DataError(fmt::format("the second model's item '{}' is not in the first", item));
+    other.push_back(found->second);
+  }
+  if (other.size() != n) throw DataError(fmt::format("the first model has {} items, the second {}; expected the same items", n, other.size()));
+
+  const std::vector<Group> a = groups_of(first, own), b = groups_of(second, other);
+  const auto has_utilities = [](const Group& group) { return !group.utilities.empty(); };
+  const bool both = std::ranges::all_of(a, has_utilities) && std::ranges::all_of(b, has_utilities);
+  // Square, with free places where one model has fewer groups.
+  const std::size_t size = std::max(a.size(), b.size());
+  std::vector<double> cost(size * size, 0.0);
+  for (std::size_t i = 0; i < a.size(); ++i)
+    for (std::size_t j = 0; j < b.size(); ++j)
+      cost[i * size + j] = both ? squared_gap(a[i], b[j]) : static_cast<double>(kendall_distance(a[i].order, b[j].order));
+  const std::vector<std::size_t> choice = solve_assignment(cost, size);
+  ModelDistance result;
+  result.num_items = n;
+  double total = 0.0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const std::size_t j = choice[i];
+    if (j >= b.size()) continue;
+    GroupPair pair{i, j, kendall_distance(a[i].order, b[j].order), std::nullopt};
+    if (both) {
+      pair.utilities = std::sqrt(squared_gap(a[i], b[j]));
+      total += squared_gap(a[i], b[j]);
+    }
+    result.pairs.push_back(pair);
+  }
+  if (both && a.size() == b.size()) result.utilities = std::sqrt(total);
+  return result;
+}
+
+}  // namespace caucus
