@@ -272,7 +272,7 @@ void figure3(const Settings& settings) {
   write_file(settings.out + "/figure3_roc.svg", svg + "</svg>\n");
 }
 
-// Figure 4: regions of iris in petal length and width.
+// Figure 4: regions of iris in petal length (across) and width. The flowers themselves stay out of the file.
 void figure4(const Settings& settings) {
   const Table table = read_table(settings.data + "/uci/iris.csv");
   struct Panel { const char* title; Method method; std::vector<std::string> formulas; };
@@ -280,7 +280,6 @@ void figure4(const Settings& settings) {
                                   {"PL-Gibbs with exp(x1 + x2), exp(-x1 - x2)", Method::gibbs, {"exp(x1 + x2); exp(-x1 - x2)"}},
                                   {"logit-lasso", Method::logit_lasso, {}}};
   const char* fills[] = {"#c6dbef", "#fdd0a2", "#c7e9c0"};
-  const char* dots[] = {"#1f77b4", "#e6550d", "#31a354"};
   constexpr double size = 300, low = -2.0, high = 2.5;
   constexpr int cells = 60;
   std::string svg = svg_begin(3 * (size + 20) + 20, size + 60);
@@ -307,9 +306,6 @@ void figure4(const Settings& settings) {
       for (int j = 0; j < cells; ++j)
         svg += fmt::format("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.2f}\" height=\"{:.2f}\" fill=\"{}\"/>\n", x0 + j * step, y0 + size - (i + 1) * step, step + 0.3,
                            step + 0.3, fills[most_probable(std::span(p.data() + 3 * (i * cells + j), 3))]);
-    for (Eigen::Index i = 0; i < input.x.rows(); ++i)
-      svg += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"2.2\" fill=\"{}\"/>\n", x0 + size * (input.x(i, 0) - low) / (high - low),
-                         y0 + size * (1.0 - (input.x(i, 1) - low) / (high - low)), dots[input.data.outcome[static_cast<std::size_t>(i)]]);
     svg += fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">petal length (standardised)</text>\n", x0 + size / 2, y0 + size + 16);
   }
   write_file(settings.out + "/figure4_boundaries.svg", svg + "</svg>\n");
