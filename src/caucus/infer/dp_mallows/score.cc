@@ -2,6 +2,8 @@
 
 #include <limits>
 
+#include "caucus/base/simd_targets.h"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "caucus/infer/dp_mallows/score.cc"
 #include <hwy/foreach_target.h>

@@ -7,6 +7,7 @@
 
 #include "caucus/infer/pl_mixture/batch.h"
 #include "caucus/infer/pl_mixture/log_buffer.h"
+#include "caucus/base/simd_targets.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "caucus/infer/pl_mixture/kernel.cc"
@@ -356,7 +357,8 @@ class BlockPass {
   HWY_ALIGN double row_weight_[rows_per_log];
 };
 
-template <class D, class Item>
+// lanes: how many components there are with padding, 8 for 8 and more.
+template <std::size_t lanes, class D, class Item>
 void run_items(D d, const Batch& batch, const Item* items, const PassInput& input, std::size_t begin, std::size_t end, PassSums& sums) {
   // The least ratio of a stage is the least worth over the total; e^-600 leaves room for the weights.
   double least = 1.0;
@@ -369,26 +371,27 @@ void run_items(D d, const Batch& batch, const Item* items, const PassInput& inpu
     else
       BlockPass<D, Item, parts, false>(d, batch, items, input, sums).run(begin, end);
   };
-  const std::size_t num_parts = padded_components(input.num_components) / hn::Lanes(d);
-  if (num_parts == 1) return with.template operator()<1>();
-  if (num_parts == 2) return with.template operator()<2>();
-  with.template operator()<0>();
+  // Item numbers of more than 16 bits are too rare for shapes of their own.
+  constexpr std::size_t num_parts = sizeof(Item) == 2 ? lanes / hn::MaxLanes(D()) : 0;
+  if constexpr (num_parts == 1 || num_parts == 2)
+    if (padded_components(input.num_components) == num_parts * hn::Lanes(d)) return with.template operator()<int{num_parts}>();
+  if constexpr (lanes == 8 || HWY_HAVE_SCALABLE || (num_parts != 1 && num_parts != 2)) with.template operator()<0>();
 }
 
-template <class D>
+template <std::size_t lanes, class D>
 void run_with(D d, const Batch& batch, const PassInput& input, std::size_t begin, std::size_t end, PassSums& sums) {
   if (batch.items32.empty())
-    run_items(d, batch, batch.items16.data(), input, begin, end, sums);
+    run_items<lanes>(d, batch, batch.items16.data(), input, begin, end, sums);
   else
-    run_items(d, batch, batch.items32.data(), input, begin, end, sums);
+    run_items<lanes>(d, batch, batch.items32.data(), input, begin, end, sums);
 }
 
 void RunBlock(const Batch& batch, const PassInput& input, std::size_t begin, std::size_t end, PassSums& sums) {
   switch (padded_components(input.num_components)) {
-    case 1: return run_with(hn::CappedTag<double, 1>(), batch, input, begin, end, sums);
-    case 2: return run_with(hn::CappedTag<double, 2>(), batch, input, begin, end, sums);
-    case 4: return run_with(hn::CappedTag<double, 4>(), batch, input, begin, end, sums);
-    default: return run_with(hn::CappedTag<double, 8>(), batch, input, begin, end, sums);
+    case 1: return run_with<1>(hn::CappedTag<double, 1>(), batch, input, begin, end, sums);
+    case 2: return run_with<2>(hn::CappedTag<double, 2>(), batch, input, begin, end, sums);
+    case 4: return run_with<4>(hn::CappedTag<double, 4>(), batch, input, begin, end, sums);
+    default: return run_with<8>(hn::CappedTag<double, 8>(), batch, input, begin, end, sums);
   }
 }
 
