@@ -27,11 +27,12 @@
 #include "caucus/infer/mallows_mixture/fit.h"
 #include "caucus/io/io.h"
 #include "caucus/model/kendall.h"
+#include "harness.h"
 
 namespace {
 
 using namespace caucus;
-using Json = nlohmann::ordered_json;
+using namespace caucus::experiments;
 namespace fs = std::filesystem;
 
 struct Settings {
@@ -40,31 +41,6 @@ struct Settings {
   int trials = 100, threads = 1;
   std::set<std::string> only;
 };
-
-class Results {
- public:
-  explicit Results(const fs::path& file) : file_(file) {
-    std::ifstream in(file);
-    for (std::string line; std::getline(in, line);)
-      if (!line.empty()) {
-        Json one = Json::parse(line);
-        lines_[one["key"]] = one;
-      }
-  }
-  bool has(const std::string& key) const { return lines_.contains(key); }
-  void add(const std::string& key, Json values) {
-    values["key"] = key;
-    std::ofstream(file_, std::ios::app) << values.dump() << '\n';
-    lines_[key] = std::move(values);
-  }
-  const std::map<std::string, Json>& lines() const { return lines_; }
-
- private:
-  fs::path file_;
-  std::map<std::string, Json> lines_;
-};
-
-double cpu_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
 m4::Components random_truth(std::size_t n, std::size_t num_components, RandomStream& stream) {
   m4::Components truth;

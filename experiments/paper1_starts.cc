@@ -1,6 +1,6 @@
 // Nguyen & Zhang (2023): starts and fits on data from the generator of Theorem 1.
 //
-//   paper1_spectral_em [--seeds S] [--variants V] [--items N] [--components K] [--informative L] [--rankings M] [--threads T]
+//   paper1_starts [--seeds S] [--variants V] [--items N] [--components K] [--informative L] [--rankings M] [--threads T]
 //
 // Prints one line per seed, then the Markdown table of the family's README: how often each start reaches an error within 5 % of EM started at the
 // truth, and the error before and after EM.

@@ -1,0 +1,111 @@
+// What the experiments share: results that survive a stop, tables and line charts.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace caucus::experiments {
+
+using Json = nlohmann::ordered_json;
+
+// One unit of work is one line of a JSON-lines file, found by its key: what is there is not run again.
+class Results {
+ public:
+  explicit Results(std::filesystem::path file) : file_(std::move(file)) {
+    if (file_.has_parent_path()) std::filesystem::create_directories(file_.parent_path());
+    std::ifstream in(file_);
+    for (std::string line; std::getline(in, line);) {
+      // A run that was killed while writing leaves half a line.
+      Json one = Json::parse(line, nullptr, false);
+      if (one.is_object() && one.contains("key")) lines_[one["key"]] = std::move(one);
+    }
+  }
+  bool has(const std::string& key) const { return lines_.contains(key); }
+  void add(const std::string& key, Json values) {
+    values["key"] = key;
+    std::ofstream(file_, std::ios::app) << values.dump() << std::endl;
+    lines_[key] = std::move(values);
+  }
+  const std::map<std::string, Json>& lines() const { return lines_; }
+
+ private:
+  std::filesystem::path file_;
+  std::map<std::string, Json> lines_;
+};
+
+inline double cpu_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
+
+struct Mean {
+  double sum = 0.0, squares = 0.0;
+  std::size_t count = 0;
+  void add(double value) { sum += value, squares += value * value, ++count; }
+  double mean() const { return sum / static_cast<double>(count); }
+  double deviation() const {
+    if (count < 2) return 0.0;
+    const auto n = static_cast<double>(count);
+    return std::sqrt(std::max(0.0, (squares - sum * sum / n) / (n - 1.0)));
+  }
+};
+
+struct Series {
+  std::string name;
+  std::vector<std::pair<double, double>> points;
+};
+
+// One panel with logarithmic axes, lines named at their ends' colours.
+inline std::string line_chart(const std::string& title, const std::string& x_label, const std::string& y_label, const std::vector<Series>& all, double left, bool log_y = true) {
+  constexpr double size = 300, top = 30;
+  const char* colours[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"};
+  double x_low = 1e300, x_high = -1e300, y_low = 1e300, y_high = -1e300;
+  const auto y_of = [&](double y) { return log_y ? std::log10(y) : y; };
+  for (const Series& series : all)
+    for (const auto& [x, y] : series.points) {
+      x_low = std::min(x_low, std::log10(x)), x_high = std::max(x_high, std::log10(x));
+      y_low = std::min(y_low, y_of(y)), y_high = std::max(y_high, y_of(y));
+    }
+  if (x_low > x_high) return {};
+  if (x_high - x_low < 1e-9) x_high += 1.0;
+  if (y_high - y_low < 1e-9) y_high += 1.0;
+  const double pad = 0.05 * (y_high - y_low);
+  y_low -= pad, y_high += pad;
+  const auto px = [&](double x) { return left + size * (std::log10(x) - x_low) / (x_high - x_low); };
+  const auto py = [&](double y) { return top + size * (1.0 - (y_of(y) - y_low) / (y_high - y_low)); };
+  std::string svg = fmt::format(
+      "<text x=\"{}\" y=\"18\" font-weight=\"bold\">{}</text><rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"none\" stroke=\"#999\"/>\n"
+      "<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">{}</text><text x=\"{}\" y=\"{}\" text-anchor=\"middle\" transform=\"rotate(-90 {} {})\">{}</text>\n",
+      left, title, left, top, size, size, left + size / 2, top + size + 32, x_label, left - 42, top + size / 2, left - 42, top + size / 2, y_label);
+  std::vector<double> ticks;
+  for (const Series& series : all)
+    for (const auto& point : series.points) ticks.push_back(point.first);
+  std::sort(ticks.begin(), ticks.end());
+  ticks.erase(std::unique(ticks.begin(), ticks.end()), ticks.end());
+  for (const double x : ticks) svg += fmt::format("<text x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{:g}</text>\n", px(x), top + size + 16, x);
+  for (int i = 0; i <= 4; ++i) {
+    const double at = y_low + (y_high - y_low) * i / 4.0;
+    svg += fmt::format("<text x=\"{}\" y=\"{:.1f}\" text-anchor=\"end\">{:.3g}</text>\n", left - 4, top + size * (1.0 - i / 4.0) + 4, log_y ? std::pow(10.0, at) : at);
+  }
+  for (std::size_t s = 0; s < all.size(); ++s) {
+    std::string points;
+    for (const auto& [x, y] : all[s].points) points += fmt::format("{:.1f},{:.1f} ", px(x), py(y));
+    svg += fmt::format("<polyline fill=\"none\" stroke=\"{}\" stroke-width=\"1.5\" points=\"{}\"/>\n", colours[s % 7], points);
+    svg += fmt::format("<text x=\"{}\" y=\"{}\" fill=\"{}\">{}</text>\n", left + size + 6, top + 14 + 15 * static_cast<double>(s), colours[s % 7], all[s].name);
+  }
+  return svg;
+}
+
+inline std::string svg_page(double width, double height, const std::string& body) {
+  return fmt::format("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{}\" height=\"{}\" font-family=\"sans-serif\" font-size=\"11\">\n"
+                     "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n{}</svg>\n", width, height, body);
+}
+
+}  // namespace caucus::experiments

@@ -1,0 +1,401 @@
+// Figure 1, Table 1 and Figure 2 of paper 1, Nguyen & Zhang (2023), "Efficient and accurate learning of mixtures of Plackett-Luce models".
+//
+//   paper1 --data SHARED/data --out DIR [--quick] [--only figure1,table1,figure2] [--trials N] [--threads N] [--report]
+//
+// Every fit is one line of DIR/paper1.jsonl and is not run again: stop it and start it as you like. --report only writes DIR/paper1.md and the
+// figures from what is there. All methods start from the same spectral estimate, as in the paper; "em" is our default method from that start.
+// Figure 1: n = 100, L = 5, the generator of Theorem 1; error is dist(theta, theta*) under the best relabelling.
+// Table 1: 80 % of the ballots train (of these a fifth validates), 20 % test; K of least BIC on the validation part; test log-likelihood per ballot.
+// Figure 2: Jester in place of MovieLens-10M: people who rated all 70 jokes, the n first of them, equal ratings in random order; and MovieLens latest-small,
+// its n most rated films, ratings completed by alternating least squares. K = 5.
+#include <chrono>
+#include <cstdio>
+#include <numeric>
+#include <set>
+
+#include <Eigen/Dense>
+
+#include "caucus/infer/pl_mixture/fit.h"
+#include "caucus/infer/pl_mixture/fitted.h"
+#include "caucus/infer/pl_mixture/objective.h"
+#include "caucus/infer/pl_mixture/start.h"
+#include "caucus/io/io.h"
+#include "caucus/io/table.h"
+#include "caucus/model/plackett_luce_mixture.h"
+#include "caucus/service/folds.h"
+#include "harness.h"
+
+namespace {
+
+using namespace caucus;
+using namespace caucus::pl_mixture;
+using namespace caucus::experiments;
+
+struct Settings {
+  std::string data, out;
+  bool quick = false, report_only = false;
+  int trials = 0, threads = 1;
+  std::set<std::string> only;
+  bool wants(const std::string& part) const { return only.empty() || only.contains(part); }
+};
+
+const std::vector<std::string> methods{"em-lsr", "em-cml", "em-gmm", "emm", "em"};
+
+struct Timed {
+  Result result;
+  double seconds = 0.0;
+};
+
+Timed run_fit(const Dataset& data, const std::string& method, std::size_t components, std::uint64_t seed, int threads) {
+  Options options;
+  options.components = static_cast<int>(components);
+  options.method = *enum_from_name<Method>(method);
+  options.init = Init::spectral;
+  options.restarts = 1;
+  options.standard_errors = Toggle::off;
+  Run run;
+  run.seed = seed;
+  run.threads = threads;
+  const double begun = cpu_seconds();
+  Timed timed;
+  timed.result = fit(data, options, run);
+  timed.seconds = cpu_seconds() - begun;
+  return timed;
+}
+
+double loglik_of(const Dataset& data, const Parameters& parameters) {
+  const FittedMixture model(data.items, data.unranked, parameters);
+  const std::vector<double> rows = log_probs(model, data, 1);
+  double total = 0.0;
+  for (std::size_t i = 0; i < rows.size(); ++i) total += data.rankings.weight(i) * rows[i];
+  return total;
+}
+
+void figure1(const Settings& settings, Results& results) {
+  const std::size_t n = settings.quick ? 20 : 100, informative = 5;
+  const std::vector<std::size_t> sizes = settings.quick ? std::vector<std::size_t>{500, 2000} : std::vector<std::size_t>{1000, 2000, 5000, 10000, 20000};
+  const int trials = settings.trials > 0 ? settings.trials : settings.quick ? 2 : 25;
+  for (const std::size_t num : settings.quick ? std::vector<std::size_t>{2} : std::vector<std::size_t>{3, 8})
+    for (const std::size_t m : sizes)
+      for (int trial = 1; trial <= trials; ++trial) {
+        const auto key = [&](const std::string& what) { return fmt::format("figure1/K={}/m={}/trial={}/{}", num, m, trial, what); };
+        if (std::ranges::all_of(methods, [&](const std::string& method) { return results.has(key(method)); })) continue;
+        const auto seed = static_cast<std::uint64_t>(trial);
+        const PlackettLuceTruth truth = theorem1_truth(n, num, informative, seed);
+        Parameters at(num, n);
+        at.weights = truth.weights;
+        at.utilities = truth.utilities;
+        std::vector<std::string> items;
+        for (std::size_t i = 0; i < n; ++i) items.push_back(std::to_string(i + 1));
+        const Dataset data = FittedMixture(items, Unranked::last, at).sample({m, seed, settings.threads, 0}).data;
+        const Objective objective(data, num, 0.0, settings.threads);
+        for (const auto& [name, init] : {std::pair{"spectral", Init::spectral}, std::pair{"random", Init::random}, std::pair{"moments", Init::moments}}) {
+          if (results.has(key(name))) continue;
+          Options options;
+          options.components = static_cast<int>(num);
+          const double begun = cpu_seconds();
+          const Parameters start = Starts(objective, options, seed).make(init, 0);
+          const double seconds = cpu_seconds() - begun;
+          results.add(key(name), {{"part", "figure1"}, {"K", num}, {"m", m}, {"trial", trial}, {"what", std::string("start ") + name},
+                                  {"error", plackett_luce_distance(start.utilities, truth.utilities, n)}, {"seconds", seconds}});
+        }
+        for (const std::string& method : methods) {
+          if (results.has(key(method))) continue;
+          const Timed timed = run_fit(data, method, num, seed, settings.threads);
+          const double error = plackett_luce_distance(timed.result.parameters.utilities, truth.utilities, n);
+          results.add(key(method), {{"part", "figure1"}, {"K", num}, {"m", m}, {"trial", trial}, {"what", method}, {"error", error},
+                                    {"seconds", timed.seconds}, {"iterations", timed.result.iterations}, {"loglik", timed.result.loglik}});
+          std::printf("%s error %.4f, %.2f s\n", key(method).c_str(), error, timed.seconds);
+          std::fflush(stdout);
+        }
+      }
+}
+
+struct Election {
+  std::string name, file;
+};
+const std::vector<Election> elections{{"APA", "classic/apa1980_complete.soc"}, {"West", "preflib/00001-00000002.soi"}, {"Sushi", "preflib/00014-00000001.soc"},
+                                      {"North", "preflib/00001-00000001.soi"}, {"Meath", "preflib/00001-00000003.soi"}};
+
+void table1(const Settings& settings, Results& results) {
+  for (const Election& election : elections) {
+    if (settings.quick && election.name != "APA") continue;
+    const std::size_t most = settings.quick ? 3 : 10;
+    Split outer, inner;
+    for (const std::string& method : methods) {
+      const std::string key = fmt::format("table1/{}/{}", election.name, method);
+      if (results.has(key)) continue;
+      if (outer.train.rankings.empty()) {
+        outer = make_holdout(read_dataset(settings.data + "/" + election.file), 0.2, 1);
+        inner = make_holdout(outer.train, 0.2, 2);
+      }
+      double best = 1e300, seconds = 0.0;
+      std::size_t chosen = 1;
+      for (std::size_t num = 1; num <= most; ++num) {
+        const Timed timed = run_fit(inner.train, method, num, 1, settings.threads);
+        seconds += timed.seconds;
+        const double parameters = static_cast<double>(num * (outer.train.num_items() - 1) + num - 1);
+        const double bic = -2.0 * loglik_of(inner.test, timed.result.parameters) + parameters * std::log(inner.test.rankings.total_weight());
+        if (bic < best) best = bic, chosen = num;
+      }
+      const Timed last = run_fit(outer.train, method, chosen, 1, settings.threads);
+      const double test = loglik_of(outer.test, last.result.parameters) / outer.test.rankings.total_weight();
+      results.add(key, {{"part", "table1"}, {"data", election.name}, {"method", method}, {"K", chosen}, {"test", test}, {"seconds_all_K", seconds},
+                        {"seconds", last.seconds}});
+      std::printf("%s K = %zu, test %.4f, %.2f s (all K %.1f s)\n", key.c_str(), chosen, test, last.seconds, seconds);
+      std::fflush(stdout);
+    }
+  }
+}
+
+// Orders of the columns by the values of each row, largest first; equal values in random order.
+Dataset orders_of(const Eigen::MatrixXd& values, std::uint64_t seed) {
+  Dataset data;
+  const auto n = static_cast<std::size_t>(values.cols());
+  for (std::size_t j = 0; j < n; ++j) data.items.push_back(std::to_string(j + 1));
+  RankingSetBuilder builder;
+  RandomStream random(seed, Purpose::generate, 0);
+  std::vector<ItemId> order(n);
+  for (Eigen::Index i = 0; i < values.rows(); ++i) {
+    std::iota(order.begin(), order.end(), ItemId{0});
+    random.shuffle(std::span<ItemId>(order));
+    std::ranges::stable_sort(order, [&](ItemId a, ItemId b) { return values(i, a) > values(i, b); });
+    builder.add(order);
+  }
+  data.rankings = builder.build();
+  return data;
+}
+
+// The people who rated all of the 70 jokes that most people rated; the n first of these jokes.
+Eigen::MatrixXd jester(const std::string& folder, std::size_t n) {
+  const Table table = read_table(folder + "/ratings/jester1_ratings_wide.csv.gz");
+  std::vector<std::pair<std::size_t, std::size_t>> counts;  // ratings, column
+  for (std::size_t c = 1; c < table.columns.size(); ++c)
+    counts.emplace_back(static_cast<std::size_t>(std::ranges::count_if(table.columns[c].numbers, [](double v) { return !std::isnan(v); })), c);
+  std::ranges::stable_sort(counts, [](const auto& a, const auto& b) { return a.first > b.first; });
+  counts.resize(70);
+  std::ranges::sort(counts, {}, [](const auto& one) { return one.second; });
+  std::vector<std::size_t> rows;
+  for (std::size_t i = 0; i < table.num_rows; ++i)
+    if (std::ranges::none_of(counts, [&](const auto& one) { return std::isnan(table.columns[one.second].numbers[i]); })) rows.push_back(i);
+  Eigen::MatrixXd values(rows.size(), n);
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    for (std::size_t j = 0; j < n; ++j) values(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(j)) = table.columns[counts[j].second].numbers[rows[i]];
+  return values;
+}
+
+// The n most rated films, everybody's ratings completed by a factorisation of rank 10 (alternating ridge regressions, penalty 0.1 per rating).
+Eigen::MatrixXd movielens(const std::string& folder, std::size_t n) {
+  const Table table = read_table(folder + "/ratings/ml_latest_small_ratings.csv.gz");
+  const auto& users = table.column("user").numbers;
+  const auto& films = table.column("item").numbers;
+  const auto& ratings = table.column("rating").numbers;
+  std::map<double, std::size_t> user_number, film_number, film_count;
+  for (std::size_t i = 0; i < table.num_rows; ++i) {
+    user_number.emplace(users[i], user_number.size());
+    film_number.emplace(films[i], film_number.size());
+    ++film_count[films[i]];
+  }
+  constexpr Eigen::Index rank = 10;
+  const auto num_users = static_cast<Eigen::Index>(user_number.size()), num_films = static_cast<Eigen::Index>(film_number.size());
+  double mean = 0.0;
+  for (const double rating : ratings) mean += rating / static_cast<double>(ratings.size());
+  std::vector<std::vector<std::pair<Eigen::Index, double>>> by_user(user_number.size()), by_film(film_number.size());
+  for (std::size_t i = 0; i < table.num_rows; ++i) {
+    const std::size_t u = user_number[users[i]], f = film_number[films[i]];
+    by_user[u].emplace_back(f, ratings[i] - mean);
+    by_film[f].emplace_back(u, ratings[i] - mean);
+  }
+  RandomStream random(1, Purpose::generate, 1);
+  Eigen::MatrixXd left(rank, num_users), right(rank, num_films);
+  for (Eigen::MatrixXd* side : {&left, &right})
+    for (Eigen::Index i = 0; i < side->size(); ++i) side->data()[i] = 0.1 * random.normal();
+  const auto solve = [&](Eigen::MatrixXd& to, const Eigen::MatrixXd& from, const auto& lists) {
+    for (std::size_t i = 0; i < lists.size(); ++i) {
+      Eigen::MatrixXd a = Eigen::MatrixXd::Identity(rank, rank) * (0.1 * static_cast<double>(lists[i].size()));
+      Eigen::VectorXd b = Eigen::VectorXd::Zero(rank);
+      for (const auto& [j, value] : lists[i]) {
+        a += from.col(j) * from.col(j).transpose();
+        b += value * from.col(j);
+      }
+      to.col(static_cast<Eigen::Index>(i)) = a.ldlt().solve(b);
+    }
+  };
+  for (int iteration = 0; iteration < 20; ++iteration) {
+    solve(left, right, by_user);
+    solve(right, left, by_film);
+  }
+  std::vector<std::pair<std::size_t, double>> top;
+  for (const auto& [film, count] : film_count) top.emplace_back(count, film);
+  std::ranges::stable_sort(top, [](const auto& a, const auto& b) { return a.first > b.first; });
+  Eigen::MatrixXd values(num_users, static_cast<Eigen::Index>(n));
+  for (std::size_t j = 0; j < n; ++j) values.col(static_cast<Eigen::Index>(j)) = left.transpose() * right.col(static_cast<Eigen::Index>(film_number[top[j].second]));
+  return values;
+}
+
+void figure2(const Settings& settings, Results& results) {
+  struct Source {
+    std::string name;
+    std::size_t n;
+    std::vector<std::size_t> sizes;
+  };
+  std::vector<Source> sources{{"Jester", 25, {1000, 3000, 11000}}, {"Jester", 50, {1000, 3000, 11000}}, {"Jester", 70, {1000, 3000, 11000}},
+                              {"MovieLens small", 100, {480}}, {"MovieLens small", 200, {480}}};
+  if (settings.quick) sources = {{"Jester", 25, {500}}};
+  for (const Source& source : sources) {
+    const auto key = [&](std::size_t m, const std::string& method) { return fmt::format("figure2/{}/n={}/m={}/{}", source.name, source.n, m, method); };
+    bool all = true;
+    for (const std::size_t m : source.sizes)
+      for (const std::string& method : methods) all = all && results.has(key(m, method));
+    if (all) continue;
+    const Eigen::MatrixXd values = source.name == "Jester" ? jester(settings.data, source.n) : movielens(settings.data, source.n);
+    const Split split = make_holdout(orders_of(values, 1), 0.2, 1);
+    for (const std::size_t m : source.sizes) {
+      std::vector<std::size_t> rows(std::min(m, split.train.rankings.num_rows()));
+      std::iota(rows.begin(), rows.end(), std::size_t{0});
+      Dataset train = split.train;
+      train.rankings = split.train.rankings.select_rows(rows);
+      for (const std::string& method : methods) {
+        if (results.has(key(m, method))) continue;
+        const Timed timed = run_fit(train, method, 5, 1, settings.threads);
+        const double test = loglik_of(split.test, timed.result.parameters) / split.test.rankings.total_weight();
+        results.add(key(m, method), {{"part", "figure2"}, {"data", source.name}, {"n", source.n}, {"m", rows.size()}, {"method", method}, {"test", test},
+                                     {"seconds", timed.seconds}});
+        std::printf("%s test %.4f, %.2f s\n", key(m, method).c_str(), test, timed.seconds);
+        std::fflush(stdout);
+      }
+    }
+  }
+}
+
+// The paper's Table 1: test log-likelihood and seconds.
+const std::map<std::string, std::map<std::string, std::string>> paper_table1{
+    {"APA", {{"em-lsr", "-4.6 (600)"}, {"em-cml", "-4.6 (33)"}, {"em-gmm", "-4.6 (2200)"}, {"emm", "-4.6 (9240)"}}},
+    {"West", {{"em-lsr", "-11.9 (810)"}, {"em-cml", "-12.0 (200)"}, {"em-gmm", "-11.9 (5800)"}, {"emm", "-11.9 (25000)"}}},
+    {"Sushi", {{"em-lsr", "-13.6 (746)"}, {"em-cml", "-14.0 (24.6)"}, {"em-gmm", "-13.8 (489)"}, {"emm", "-13.8 (1200)"}}},
+    {"North", {{"em-lsr", "-18.7 (1500)"}, {"em-cml", "-18.9 (120)"}, {"em-gmm", "-18.7 (3100)"}, {"emm", "-18.8 (14000)"}}},
+    {"Meath", {{"em-lsr", "-23.6 (1500)"}, {"em-cml", "-23.9 (497)"}, {"em-gmm", "-23.7 (30000)"}, {"emm", "-23.6 (70000)"}}}};
+
+void report(const Settings& settings, const Results& results) {
+  std::map<std::string, std::map<std::pair<std::size_t, std::string>, std::pair<Mean, Mean>>> panels;  // "K=3" -> (m, what) -> error, seconds
+  std::map<std::string, std::map<std::string, Json>> elections_done;
+  std::map<std::pair<std::string, std::size_t>, std::map<std::pair<std::size_t, std::string>, Json>> large;
+  for (const auto& [key, one] : results.lines()) {
+    if (one["part"] == "figure1") {
+      auto& [error, seconds] = panels[fmt::format("K = {}", one["K"].get<int>())][{one["m"].get<std::size_t>(), one["what"].get<std::string>()}];
+      error.add(one["error"].get<double>());
+      seconds.add(one["seconds"].get<double>());
+    } else if (one["part"] == "table1") {
+      elections_done[one["data"]][one["method"]] = one;
+    } else if (one["part"] == "figure2") {
+      large[{one["data"], one["n"].get<std::size_t>()}][{one["m"].get<std::size_t>(), one["method"].get<std::string>()}] = one;
+    }
+  }
+  std::string text = "# Paper 1: mixtures of Plackett-Luce, ours next to the paper's\n\nMade by `paper1`; seconds are CPU seconds of one core. All methods start from the same spectral estimate.\n\n";
+  text += "## Figure 1: error against the truth (n = 100, L = 5)\n\nMean over trials (standard deviation), seconds.\n";
+  std::string svg;
+  double left = 70;
+  for (const auto& [name, panel] : panels) {
+    std::set<std::size_t> sizes;
+    std::set<std::string> whats;
+    for (const auto& [at, values] : panel) sizes.insert(at.first), whats.insert(at.second);
+    text += fmt::format("\n**{}**\n\n| | ", name);
+    for (const std::size_t m : sizes) text += fmt::format("m = {} | ", m);
+    text += "\n|---|" + [&] { std::string dashes; for (std::size_t i = 0; i < sizes.size(); ++i) dashes += "---|"; return dashes; }() + "\n";
+    std::vector<Series> errors, times;
+    for (const std::string& what : whats) {
+      text += fmt::format("| {} | ", what);
+      Series error{what, {}}, time{what, {}};
+      for (const std::size_t m : sizes) {
+        const auto found = panel.find({m, what});
+        if (found == panel.end()) {
+          text += "- | ";
+          continue;
+        }
+        const auto& [e, s] = found->second;
+        text += fmt::format("{:.3g} ({:.2g}), {:.2g} s, {} trials | ", e.mean(), e.deviation(), s.mean(), e.count);
+        error.points.emplace_back(static_cast<double>(m), e.mean());
+        time.points.emplace_back(static_cast<double>(m), std::max(1e-6, s.mean()));
+      }
+      text += "\n";
+      errors.push_back(error);
+      if (!what.starts_with("start")) times.push_back(time);
+    }
+    svg += line_chart("error, " + name, "rankings", "dist to the truth", errors, left);
+    svg += line_chart("time, " + name, "rankings", "CPU seconds", times, left + 460);
+    left += 920;
+  }
+  if (!svg.empty()) write_file(settings.out + "/paper1_figure1.svg", svg_page(left + 20, 390, svg));
+
+  text += "\n## Table 1: test log-likelihood per ballot, K of least BIC on the validation part\n\n"
+          "Each cell: test log-likelihood (CPU seconds of the final fit), K; below it the paper's (seconds). The paper's splits are not known.\n\n| data | ";
+  for (const std::string& method : methods) text += method + " | ";
+  text += "\n|---|---|---|---|---|---|\n";
+  for (const Election& election : elections) {
+    text += "| " + election.name + " | ";
+    for (const std::string& method : methods) {
+      const auto& done = elections_done[election.name];
+      const auto found = done.find(method);
+      text += found == done.end() ? "not run" : fmt::format("{:.3f} ({:.2g}), K = {}", found->second["test"].get<double>(), found->second["seconds"].get<double>(), found->second["K"].get<int>());
+      text += " | ";
+    }
+    text += "\n| paper | ";
+    for (const std::string& method : methods) {
+      const auto& row = paper_table1.at(election.name);
+      text += (row.contains(method) ? row.at(method) : std::string("")) + " | ";
+    }
+    text += "\n";
+  }
+  text += "\n## Figure 2: larger sets of items (K = 5)\n\nTest log-likelihood per ranking (CPU seconds).\n\n| data | n | m | ";
+  for (const std::string& method : methods) text += method + " | ";
+  text += "\n|---|---|---|---|---|---|---|---|\n";
+  for (const auto& [at, cells] : large) {
+    std::set<std::size_t> sizes;
+    for (const auto& [cell, one] : cells) sizes.insert(cell.first);
+    for (const std::size_t m : sizes) {
+      text += fmt::format("| {} | {} | {} | ", at.first, at.second, m);
+      for (const std::string& method : methods) {
+        const auto found = cells.find({m, method});
+        text += found == cells.end() ? "not run | " : fmt::format("{:.2f} ({:.2g}) | ", found->second["test"].get<double>(), found->second["seconds"].get<double>());
+      }
+      text += "\n";
+    }
+  }
+  write_file(settings.out + "/paper1.md", text);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Settings settings;
+  for (int i = 1; i < argc; ++i) {
+    const std::string flag = argv[i];
+    const auto value = [&]() -> std::string { return i + 1 < argc ? argv[++i] : ""; };
+    if (flag == "--data") settings.data = value();
+    else if (flag == "--out") settings.out = value();
+    else if (flag == "--quick") settings.quick = true;
+    else if (flag == "--report") settings.report_only = true;
+    else if (flag == "--trials") settings.trials = std::stoi(value());
+    else if (flag == "--threads") settings.threads = std::stoi(value());
+    else if (flag == "--only") {
+      std::string list = value() + ",";
+      for (std::size_t at = 0, comma; (comma = list.find(',', at)) != std::string::npos; at = comma + 1)
+        if (comma > at) settings.only.insert(list.substr(at, comma - at));
+    } else {
+      std::fprintf(stderr, "paper1: unknown flag %s\n", flag.c_str());
+      return 64;
+    }
+  }
+  if (settings.data.empty() || settings.out.empty()) {
+    std::fprintf(stderr, "usage: paper1 --data FOLDER --out FOLDER [--quick] [--only figure1,table1,figure2] [--trials N] [--threads N] [--report]\n");
+    return 64;
+  }
+  Results results(settings.out + (settings.quick ? "/paper1-quick.jsonl" : "/paper1.jsonl"));
+  if (!settings.report_only) {
+    if (settings.wants("table1")) table1(settings, results);
+    if (settings.wants("figure2")) figure2(settings, results);
+    if (settings.wants("figure1")) figure1(settings, results);
+  }
+  report(settings, results);
+  return 0;
+}
