@@ -3,20 +3,62 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include <fmt/core.h>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 namespace caucus::experiments {
 
 using Json = nlohmann::ordered_json;
+
+struct Settings {
+  std::string data, out;
+  bool quick = false, report_only = false;
+  int trials = 0, threads = 1;  // trials 0: the paper's number
+  std::set<std::string> only;
+  bool wants(const std::string& part) const { return only.empty() || only.contains(part); }
+};
+
+// --data FOLDER --out FOLDER [--quick] [--only a,b] [--trials N] [--threads N] [--report]. Ends the program where they make no sense.
+inline Settings parse_settings(int argc, char** argv, const char* parts) {
+  Settings settings;
+  const auto fail = [&](const std::string& why) {
+    fmt::print(stderr, "{}\nusage: {} --data FOLDER --out FOLDER [--quick] [--only {}] [--trials N] [--threads N] [--report]\n", why, argv[0], parts);
+    std::exit(64);
+  };
+  for (int i = 1; i < argc; ++i) {
+    const std::string flag = argv[i];
+    const auto value = [&]() -> std::string {
+      if (i + 1 >= argc) fail(flag + " needs a value");
+      return argv[++i];
+    };
+    if (flag == "--data") settings.data = value();
+    else if (flag == "--out") settings.out = value();
+    else if (flag == "--quick") settings.quick = true;
+    else if (flag == "--report") settings.report_only = true;
+    else if (flag == "--trials") settings.trials = std::stoi(value());
+    else if (flag == "--threads") settings.threads = std::stoi(value());
+    else if (flag == "--only") {
+      const std::string list = value() + ",";
+      for (std::size_t at = 0, comma = 0; (comma = list.find(',', at)) != std::string::npos; at = comma + 1)
+        if (comma > at) settings.only.insert(list.substr(at, comma - at));
+    } else {
+      fail("unknown flag " + flag);
+    }
+  }
+  if (settings.out.empty() || (settings.data.empty() && !settings.report_only)) fail("--data and --out are needed");
+  return settings;
+}
 
 // One unit of work is one line of a JSON-lines file, found by its key: what is there is not run again.
 class Results {

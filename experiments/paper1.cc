@@ -31,14 +31,6 @@ using namespace caucus;
 using namespace caucus::pl_mixture;
 using namespace caucus::experiments;
 
-struct Settings {
-  std::string data, out;
-  bool quick = false, report_only = false;
-  int trials = 0, threads = 1;
-  std::set<std::string> only;
-  bool wants(const std::string& part) const { return only.empty() || only.contains(part); }
-};
-
 const std::vector<std::string> methods{"em-lsr", "em-cml", "em-gmm", "emm", "em"};
 
 struct Timed {
@@ -367,29 +359,7 @@ void report(const Settings& settings, const Results& results) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  Settings settings;
-  for (int i = 1; i < argc; ++i) {
-    const std::string flag = argv[i];
-    const auto value = [&]() -> std::string { return i + 1 < argc ? argv[++i] : ""; };
-    if (flag == "--data") settings.data = value();
-    else if (flag == "--out") settings.out = value();
-    else if (flag == "--quick") settings.quick = true;
-    else if (flag == "--report") settings.report_only = true;
-    else if (flag == "--trials") settings.trials = std::stoi(value());
-    else if (flag == "--threads") settings.threads = std::stoi(value());
-    else if (flag == "--only") {
-      std::string list = value() + ",";
-      for (std::size_t at = 0, comma; (comma = list.find(',', at)) != std::string::npos; at = comma + 1)
-        if (comma > at) settings.only.insert(list.substr(at, comma - at));
-    } else {
-      std::fprintf(stderr, "paper1: unknown flag %s\n", flag.c_str());
-      return 64;
-    }
-  }
-  if (settings.data.empty() || settings.out.empty()) {
-    std::fprintf(stderr, "usage: paper1 --data FOLDER --out FOLDER [--quick] [--only figure1,table1,figure2] [--trials N] [--threads N] [--report]\n");
-    return 64;
-  }
+  const Settings settings = parse_settings(argc, argv, "figure1,table1,figure2");
   Results results(settings.out + (settings.quick ? "/paper1-quick.jsonl" : "/paper1.jsonl"));
   if (!settings.report_only) {
     if (settings.wants("table1")) table1(settings, results);

@@ -35,13 +35,6 @@ using namespace caucus;
 using namespace caucus::experiments;
 namespace fs = std::filesystem;
 
-struct Settings {
-  std::string data, out;
-  bool quick = false, report_only = false;
-  int trials = 100, threads = 1;
-  std::set<std::string> only;
-};
-
 m4::Components random_truth(std::size_t n, std::size_t num_components, RandomStream& stream) {
   m4::Components truth;
   while (truth.size() < num_components) {
@@ -82,7 +75,7 @@ bool same_sets(std::vector<std::vector<ItemId>> a, std::vector<std::vector<ItemI
 
 void recovery(const Settings& settings, Results& results) {
   const std::vector<std::size_t> sizes = settings.quick ? std::vector<std::size_t>{50, 200} : std::vector<std::size_t>{25, 50, 100, 200, 500, 1000};
-  const int trials = settings.quick ? std::min(settings.trials, 10) : settings.trials;
+  const int trials = settings.trials > 0 ? settings.trials : settings.quick ? 10 : 100;
   for (std::size_t num : {1, 2, 4})
     for (std::size_t count : sizes) {
       const std::string key = fmt::format("recovery/M={}/K={}/trials={}", num, count, trials);
@@ -230,42 +223,12 @@ void report(const Settings& settings, const Results& results) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  Settings settings;
-  for (int i = 1; i < argc; ++i) {
-    const std::string flag = argv[i];
-    const auto value = [&]() -> std::string {
-      if (i + 1 >= argc) throw std::runtime_error(flag + " needs a value");
-      return argv[++i];
-    };
-    if (flag == "--data") settings.data = value();
-    else if (flag == "--out") settings.out = value();
-    else if (flag == "--quick") settings.quick = true;
-    else if (flag == "--report") settings.report_only = true;
-    else if (flag == "--trials") settings.trials = std::stoi(value());
-    else if (flag == "--threads") settings.threads = std::stoi(value());
-    else if (flag == "--only") {
-      std::string list = value() + ",";
-      for (std::size_t at = 0; at < list.size();) {
-        const std::size_t end = list.find(',', at);
-        settings.only.insert(list.substr(at, end - at));
-        at = end + 1;
-      }
-    } else {
-      fmt::print(stderr, "unknown flag {}\n", flag);
-      return 64;
-    }
-  }
-  if (settings.out.empty() || (settings.data.empty() && !settings.report_only)) {
-    fmt::print(stderr, "usage: paper2_m4 --data SHARED/data --out DIR [--quick] [--only recovery,apa,sushi] [--trials N] [--threads N] [--report]\n");
-    return 64;
-  }
-  fs::create_directories(settings.out);
+  const Settings settings = parse_settings(argc, argv, "recovery,apa,sushi");
   Results results(fs::path(settings.out) / "results.jsonl");
-  const auto wanted = [&](const char* part) { return settings.only.empty() || settings.only.contains(part); };
   if (!settings.report_only) {
-    if (wanted("apa")) goodness(settings, results, "apa", "classic/apa1980_complete.soc");
-    if (wanted("sushi")) goodness(settings, results, "sushi", "preflib/00014-00000001.soc");
-    if (wanted("recovery")) recovery(settings, results);
+    if (settings.wants("apa")) goodness(settings, results, "apa", "classic/apa1980_complete.soc");
+    if (settings.wants("sushi")) goodness(settings, results, "sushi", "preflib/00014-00000001.soc");
+    if (settings.wants("recovery")) recovery(settings, results);
   }
   report(settings, results);
   return 0;

@@ -202,7 +202,8 @@ Result fit(const Dataset& data, const Options& options, const Run& run, const st
   std::vector<double> posterior;
   const Evaluation last = objective.evaluate(parameters, &posterior);
   result.loglik = last.loglik;
-  if (!(std::abs(result.trace.back() - last.objective()) <= 0.0)) result.trace.push_back(last.objective());
+  // A fit that was stopped before its first step has no trace yet.
+  if (result.trace.empty() || result.trace.back() != last.objective()) result.trace.push_back(last.objective());
   result.entropy = entropy_of(posterior, data.rankings, num);
   result.infinite.assign(num, {});
   if (num == 1) {
