@@ -1,15 +1,14 @@
 // 'caucus regress': what the covariates say about classes or ballots.
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <map>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "caucus/base/error.h"
-#include "caucus/service/regression.h"
-#include "caucus/service/regression_path.h"
-#include "commands.h"
+#include "report.h"
 
 namespace caucus::cli {
 
@@ -19,7 +18,7 @@ using pl_regression::Method;
 
 struct RegressFlags {
   DataFlags data;
-  std::string target, method = "em", missing = "error", out, path, path_grid;
+  std::string target, method = "em", missing = "error", out, path, path_grid, report;
   std::vector<std::string> categorical, ignore, features;
   bool ranking = false;
   std::uint64_t seed = 1;
@@ -102,7 +101,7 @@ std::string show_regression(const RegressionFit& fit, const Context& context) {
   return text + "\n";
 }
 
-void write_path(const RegressFlags& flags, const RegressionInput& input, const RegressionRequest& request, const Run& run, Context& context) {
+std::vector<PathPoint> write_path(const RegressFlags& flags, const RegressionInput& input, const RegressionRequest& request, const Run& run, Context& context) {
   const auto path = regularization_path(input, request, parse_grid(flags.path_grid), run);
   std::string plot = flags.path;
   if (plot.ends_with(".csv")) plot.resize(plot.size() - 4);
@@ -110,6 +109,18 @@ void write_path(const RegressFlags& flags, const RegressionInput& input, const R
   write_file(flags.path, path_csv(path, input));
   if (flags.path != "-") write_file(plot, path_svg(path, input));
   note(context, fmt::format("Path written to {} and {}", flags.path, plot));
+  return path;
+}
+
+void write_regression_report(const RegressFlags& flags, const RegressionModel& model, const std::vector<PathPoint>& path, const Table& table, Context& context) {
+  ReportRequest request;
+  request.models.push_back(read_report_model(model.to_text(), flags.out.empty() ? flags.method : flags.out));
+  if (!path.empty()) request.models.front().json["path"] = report_path(path);
+  if (!flags.ranking) request.class_scores = class_scores(model, table, true);
+  request.title = flags.data.path == "-" ? "" : std::filesystem::path(flags.data.path).filename().string();
+  request.seed = flags.seed;
+  write_report(context, std::move(request), flags.report);
+  note(context, fmt::format("Report written to {}", flags.report));
 }
 
 void run_regress(const RegressFlags& flags, const CLI::App& command, Context& context) {
@@ -118,14 +129,16 @@ void run_regress(const RegressFlags& flags, const CLI::App& command, Context& co
     throw UsageError(flags.ranking ? "--ranking takes whole ballots as outcome: leave --target out"
                                    : "which column holds the classes? say --target COLUMN, or --ranking for whole ballots");
   RegressionInput input;
+  Table table;
   if (flags.ranking) {
     input = ranking_input(read_data(context, flags.data), request);
   } else {
-    const Table table = read_table(flags.data.path);
+    table = read_table(flags.data.path);
     for (const std::string& text : table.warnings) warning(context, fmt::format("{}: {}", table.source, text));
     input = class_input(table, request);
   }
   RegressionFit fit;
+  std::vector<PathPoint> path;
   {
     InterruptGuard guard;
     ProgressObserver observer(context);
@@ -135,15 +148,17 @@ void run_regress(const RegressFlags& flags, const CLI::App& command, Context& co
     run.observer = &observer;
     if (flags.time_limit > 0.0) run.time_limit = flags.time_limit;
     fit = train(input, request, run);
-    if (!flags.path.empty() && fit.summary.stop_reason != StopReason::interrupted) write_path(flags, input, request, run, context);
+    if (!flags.path.empty() && fit.summary.stop_reason != StopReason::interrupted) path = write_path(flags, input, request, run, context);
   }
   fit.model.provenance = {{"version", CAUCUS_VERSION}, {"command", context.command_line}};
   if (!flags.out.empty()) write_file(flags.out, fit.model.to_text());
   for (const std::string& text : fit.summary.warnings) warning(context, text);
+  if (!flags.report.empty()) write_regression_report(flags, fit.model, path, table, context);
   if (context.json) {
     nlohmann::ordered_json json{{"family", fit.model.is_logit() ? "logit-lasso" : "pl-regression"}, {"method", flags.method}, {"classes", fit.model.classes}};
     json.update(fit.summary.to_json());
     if (!flags.out.empty()) json["model"] = flags.out;
+    if (!flags.report.empty()) json["report"] = flags.report;
     print_json(json);
   } else {
     print(show_regression(fit, context));
@@ -192,6 +207,7 @@ void add_regress(CLI::App& app, Context& context) {
       ->type_name("FILE");
   command->add_option("--checkpoint-every", flags->checkpoint_every, "seconds between two saves")->check(CLI::NonNegativeNumber)->capture_default_str();
   command->add_option("-o,--out", flags->out, "write the model to this file")->type_name("FILE");
+  add_report_flag(*command, flags->report);
   command->add_flag("--json", context.json, "print the result as one JSON object");
   add_data_flags(*command, flags->data);
   command->footer(examples({"caucus regress train.csv --target class --out m.json         maximum likelihood",

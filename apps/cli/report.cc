@@ -6,8 +6,6 @@
 
 #include "caucus/base/error.h"
 #include "caucus/io/source.h"
-#include "caucus/io/table.h"
-#include "caucus/service/regression.h"
 #ifdef CAUCUS_REPORT
 #include "caucus/report/html.h"
 #endif
@@ -16,6 +14,31 @@ namespace caucus::cli {
 
 void add_report_flag(CLI::App& command, std::string& path) {
   if (has_report) command.add_option("--report", path, "write a report to look at in a browser: one HTML file")->type_name("FILE");
+}
+
+std::optional<ClassScores> class_scores(const RegressionModel& model, const Table& table, bool fitted_to_these) {
+  if (model.ranking) return std::nullopt;
+  const Predictions predictions = predict_table(model, table, std::nullopt);
+  if (predictions.labels.empty()) return std::nullopt;
+  ClassScores scores;
+  scores.labels = predictions.labels;
+  scores.fitted_to_these = fitted_to_these;
+  for (const std::size_t row : predictions.labelled)
+    for (Eigen::Index k = 0; k < predictions.probabilities.cols(); ++k) scores.probabilities.push_back(predictions.probabilities(static_cast<Eigen::Index>(row), k));
+  return scores;
+}
+
+nlohmann::json report_path(const std::vector<PathPoint>& path) {
+  nlohmann::json points = nlohmann::json::array();
+  for (const PathPoint& point : path) {
+    nlohmann::json rows = nlohmann::json::array();
+    for (Eigen::Index k = 0; k < point.lambda.rows(); ++k) {
+      rows.push_back(nlohmann::json::array());
+      for (Eigen::Index j = 0; j < point.lambda.cols(); ++j) rows.back().push_back(point.lambda(k, j));
+    }
+    points.push_back({{"estimate", point.estimate}, {"a", point.a}, {"lambda", std::move(rows)}});
+  }
+  return points;
 }
 
 #ifdef CAUCUS_REPORT
@@ -63,18 +86,6 @@ void add_path(const std::string& file, nlohmann::json& model) {
   for (const auto& [key, lambda] : points) model["path"].push_back({{"estimate", key.first}, {"a", key.second}, {"lambda", lambda}});
 }
 
-// What a regression predicts for a table whose classes are known.
-void add_scores(const std::string& model_path, const std::string& data_path, ReportRequest& request) {
-  const RegressionModel model = RegressionModel::load(model_path);
-  if (model.ranking) return;
-  const Predictions predictions = predict_table(model, read_table(data_path), std::nullopt);
-  ClassScores scores;
-  scores.labels = predictions.labels;
-  for (const std::size_t row : predictions.labelled)
-    for (Eigen::Index k = 0; k < predictions.probabilities.cols(); ++k) scores.probabilities.push_back(predictions.probabilities(static_cast<Eigen::Index>(row), k));
-  if (!scores.labels.empty()) request.class_scores = std::move(scores);
-}
-
 // A file is a model or what `compare --out` wrote.
 void read_input(const std::string& path, ReportRequest& request) {
   const Source source = Source::open(path);
@@ -95,7 +106,7 @@ void run_report(const ReportFlags& flags, Context& context) {
     add_path(flags.path, request.models.front().json);
   }
   if (!flags.data.path.empty() && regression) {
-    add_scores(flags.files.front(), flags.data.path, request);
+    request.class_scores = class_scores(RegressionModel::load(flags.files.front()), read_table(flags.data.path), false);
   } else if (!flags.data.path.empty()) {
     // Unlisted items mean what they meant to the first model that says so.
     std::optional<Unranked> fallback;

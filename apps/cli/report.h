@@ -1,8 +1,12 @@
 // Writing a report: shared by `report` and by the --report of other commands.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <vector>
 
+#include "caucus/io/table.h"
+#include "caucus/service/regression_path.h"
 #include "caucus/service/report_data.h"
 #include "commands.h"
 
@@ -20,5 +24,11 @@ void add_report_flag(CLI::App& command, std::string& path);
 // Fills in version, command line and threads, and writes the page (or, for a name that ends in .json, the data alone).
 // Returns its size in bytes.
 std::size_t write_report(const Context& context, ReportRequest request, const std::string& path);
+
+// What a regression predicts for the rows whose class is known. Nothing for a regression of ballots.
+std::optional<ClassScores> class_scores(const RegressionModel& model, const Table& table, bool fitted_to_these);
+
+// A regularization path as a report looks for it in a model file.
+nlohmann::json report_path(const std::vector<PathPoint>& path);
 
 }  // namespace caucus::cli

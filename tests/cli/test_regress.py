@@ -119,6 +119,30 @@ class Regression(unittest.TestCase):
                 model["lambda"][k][j] = value
                 self.assertLess(abs(slopes[0] - slopes[1]) / 2e-5, 1e-3)
 
+    def test_a_report_has_the_coefficients_the_path_and_the_scores(self):
+        if "--report" not in caucus("regress", "--help").stdout:
+            self.skipTest("this build has no report")
+        model, page = os.path.join(self.folder.name, "m.json"), os.path.join(self.folder.name, "r.json")
+        path = os.path.join(self.folder.name, "path.csv")
+        run = caucus("regress", self.train, "--target", "kind", "--path", path, "--path-grid", "1,0.5", "--out", model, "--report", page, "--json")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertEqual(json.loads(run.stdout)["report"], page)
+        with open(page) as file:
+            report = json.load(file)
+        with open(model) as file:
+            fitted = json.load(file)
+        shown = report["models"][0]["regression"]
+        self.assertEqual(report["title"], "train.csv")
+        self.assertEqual(shown["classes"], fitted["classes"])
+        for ours, theirs in zip(shown["lambda"], fitted["lambda"]):
+            for a, b in zip(ours, theirs):
+                self.assertAlmostEqual(a, b, delta=1e-4 * max(1.0, abs(b)))
+        self.assertEqual(shown["path"]["values"], [0.5, 1])
+        self.assertEqual(sum(map(sum, shown["confusion"])), len(self.rows))
+        self.assertTrue(shown["scored_on_fitted_data"])
+        wrong = json.loads(caucus("predict", model, self.train, "--json").stdout)["misclassification"]
+        self.assertAlmostEqual(shown["misclassification"], wrong, delta=1e-6)
+
     def test_samplers_report_mixing_and_do_not_depend_on_threads(self):
         for method in ("gibbs", "logit-lasso"):
             first, model = self.fit("--method", method, "--iterations", "1000", "--seed", "7", "--threads", "1")

@@ -28,6 +28,7 @@ struct ReportModel {
 struct ClassScores {
   std::vector<double> probabilities;
   std::vector<std::uint32_t> labels;
+  bool fitted_to_these = false;  // then new data will be predicted worse, and the report says so
 };
 
 struct ReportRequest {

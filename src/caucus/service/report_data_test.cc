@@ -277,6 +277,9 @@ TEST(ReportData, ARegressionHasCoefficientsIntervalsAndScores) {
   EXPECT_EQ(regression["confusion"], Json({{1, 0}, {1, 2}}));
   EXPECT_EQ(regression["misclassification"], 0.25);
   EXPECT_EQ(one["sentences"], Json({"For no speak most: -age and +age.", "For yes speak most: +age.", "On the data given with this report, 25% of the predictions are wrong."}));
+  // Scores of the rows a model was fitted to flatter it: the page says which rows they are.
+  request.class_scores->fitted_to_these = true;
+  EXPECT_EQ(report_data(request)["models"][0]["sentences"][2], "On the data it was fitted to, 25% of the predictions are wrong. New data will be predicted less well.");
 }
 
 TEST(ReportData, RankingsOfOtherItemsAreRefusedByName) {

@@ -82,6 +82,7 @@ void add_scores(Json& json, const ClassScores& scores, const std::vector<std::st
   json["scores"].push_back({"Brier score", fmt::format("{:.4f}", brier_score(scores.probabilities, k_all, scores.labels))});
   json["scores"].push_back({"AUC", fmt::format("{:.4f}", auc(scores.probabilities, k_all, scores.labels))});
   json["misclassification"] = rounded(misclassification(scores.probabilities, k_all, scores.labels));
+  if (scores.fitted_to_these) json["scored_on_fitted_data"] = true;
   json["roc"] = Json::array();
   for (std::size_t k = k_all == 2 ? 1 : 0; k < std::min<std::size_t>(k_all, 12); ++k) {
     std::vector<double> score(n);
@@ -229,8 +230,13 @@ std::vector<std::string> regression_sentences(const Json& regression) {
     for (std::size_t j = 0; j < std::min<std::size_t>(2, strongest.size()); ++j) names.push_back(strongest[j].second);
     if (!names.empty()) sentences.push_back(fmt::format("For {} speak most: {}.", classes[k].get<std::string>(), list_words(names)));
   }
-  if (regression.contains("misclassification"))
-    sentences.push_back(fmt::format("On the data given with this report, {} of the predictions are wrong.", percent(regression["misclassification"].get<double>())));
+  if (regression.contains("misclassification")) {
+    const std::string wrong = percent(regression["misclassification"].get<double>());
+    if (regression.contains("scored_on_fitted_data"))
+      sentences.push_back(fmt::format("On the data it was fitted to, {} of the predictions are wrong. New data will be predicted less well.", wrong));
+    else
+      sentences.push_back(fmt::format("On the data given with this report, {} of the predictions are wrong.", wrong));
+  }
   return sentences;
 }
 
