@@ -130,11 +130,17 @@ void run_regress(const RegressFlags& flags, const CLI::App& command, Context& co
                                    : "which column holds the classes? say --target COLUMN, or --ranking for whole ballots");
   RegressionInput input;
   Table table;
+  std::string source, data_digest;
   if (flags.ranking) {
-    input = ranking_input(read_data(context, flags.data), request);
+    const Dataset data = read_data(context, flags.data);
+    source = data.source;
+    data_digest = digest(data);
+    input = ranking_input(data, request);
   } else {
     table = read_table(flags.data.path);
     for (const std::string& text : table.warnings) warning(context, fmt::format("{}: {}", table.source, text));
+    source = table.source;
+    data_digest = table.digest;
     input = class_input(table, request);
   }
   RegressionFit fit;
@@ -150,7 +156,7 @@ void run_regress(const RegressFlags& flags, const CLI::App& command, Context& co
     fit = train(input, request, run);
     if (!flags.path.empty() && fit.summary.stop_reason != StopReason::interrupted) path = write_path(flags, input, request, run, context);
   }
-  fit.model.provenance = {{"version", CAUCUS_VERSION}, {"command", context.command_line}};
+  fit.model.provenance = {{"version", CAUCUS_VERSION}, {"command", context.command_line}, {"data", {{"source", source}, {"digest", data_digest}}}};
   if (!flags.out.empty()) write_file(flags.out, fit.model.to_text());
   for (const std::string& text : fit.summary.warnings) warning(context, text);
   if (!flags.report.empty()) write_regression_report(flags, fit.model, path, table, context);

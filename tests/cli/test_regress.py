@@ -140,6 +140,8 @@ class Regression(unittest.TestCase):
         self.assertEqual(shown["path"]["values"], [0.5, 1])
         self.assertEqual(sum(map(sum, shown["confusion"])), len(self.rows))
         self.assertTrue(shown["scored_on_fitted_data"])
+        self.assertRegex(fitted["data"]["digest"], "^xxh128:[0-9a-f]{32}$")
+        self.assertIn(["Data digest", fitted["data"]["digest"]], report["provenance"]["facts"])
         wrong = json.loads(caucus("predict", model, self.train, "--json").stdout)["misclassification"]
         self.assertAlmostEqual(shown["misclassification"], wrong, delta=1e-6)
 

@@ -3,6 +3,8 @@
 #include <limits>
 
 #include <fmt/format.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 #include "caucus/io/csv.h"
 #include "caucus/io/diagnostics.h"
@@ -92,6 +94,8 @@ Table parse_source(const Source& source) {
     cells[i] = {};
   }
   table.source = source.name();
+  const XXH128_hash_t hash = XXH3_128bits(source.text().data(), source.text().size());
+  table.digest = fmt::format("xxh128:{:016x}{:016x}", hash.high64, hash.low64);
   return table;
 }
 

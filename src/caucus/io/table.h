@@ -14,6 +14,7 @@ struct Table {
   std::vector<Column> columns;  // all of num_rows values; numbers (missing = NaN) or texts (missing = empty)
   std::size_t num_rows = 0;
   std::string source;  // the file's name, for messages
+  std::string digest;  // of the text, unpacked: "xxh128:" and 32 hexadecimal digits
   std::vector<std::string> warnings;
 
   // nullptr where no column has that name.

@@ -202,7 +202,8 @@ Json one_model_json(const ReportRequest& request, const ReportModel& one, Parts&
     json["sentences"] = Json::array();
     if (regression.is_null()) return json;
     json["sentences"] = report::regression_sentences(regression);
-    for (const Json& score : regression["scores"]) json["diagnostics"].push_back({{"name", score[0]}, {"value", score[1]}, {"words", "on the data given with this report."}});
+    const char* where = regression.contains("scored_on_fitted_data") ? "on the data it was fitted to." : "on the data given with this report.";
+    for (const Json& score : regression["scores"]) json["diagnostics"].push_back({{"name", score[0]}, {"value", score[1]}, {"words", where}});
     json["regression"] = std::move(regression);
     return json;
   }
@@ -383,7 +384,7 @@ Json provenance_json(const ReportRequest& request) {
     add(prefix + "Family and method", text({"family"}) + (text({"method"}).empty() ? "" : ", " + text({"method"})));
     add(prefix + "Seed", text({"fit", "seed"}).empty() ? text({"seed"}) : text({"fit", "seed"}));
     add(prefix + "Threads", text({"fit", "threads"}));
-    add(prefix + "caucus version", text({"provenance", "version"}));
+    add(prefix + "caucus version", text({"provenance", "version"}).empty() ? text({"version"}) : text({"provenance", "version"}));
     add(prefix + "Data", text({"data", "source"}));
     add(prefix + "Data digest", text({"data", "digest"}));
   }

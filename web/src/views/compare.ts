@@ -21,7 +21,8 @@ export const comparison: ViewMaker = (state) => {
       if (facts) ["groups", "time"].forEach((name, c) => drawing.append(s("text", { class: "column-head", x: width - facts + 70 + c * 84, y: 13, "text-anchor": "end" }, name)));
       rows.forEach((r, i) => {
         const y = top + i * row + row / 2;
-        const parts = s("g", { "data-name": r.name, "data-value": r.heldout_mean }, s("text", { class: i === 0 ? "value" : "", x: left - 12, y, "text-anchor": "end", "dominant-baseline": "central" }, fitText(r.name, left - 12)),
+        // The whole row answers to the pointer, not only its ink.
+        const parts = s("g", { "data-name": r.name, "data-value": r.heldout_mean }, s("rect", { class: "hit", x: 0, y: y - row / 2, width, height: row }), s("text", { class: i === 0 ? "value" : "", x: left - 12, y, "text-anchor": "end", "dominant-baseline": "central" }, fitText(r.name, left - 12)),
           s("line", { class: "whisker g0", x1: x(r.heldout_mean - 1.96 * r.heldout_se), x2: x(r.heldout_mean + 1.96 * r.heldout_se), y1: y, y2: y }), symbol(i === 0 ? 1 : 0, x(r.heldout_mean), y, 5.5));
         if (facts) {
           if (typeof r.groups === "number") parts.append(s("text", { x: width - facts + 70, y, "text-anchor": "end", "dominant-baseline": "central" }, number(r.groups)));

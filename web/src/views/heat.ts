@@ -55,6 +55,7 @@ export const headToHead: ViewMaker = (state) => {
   const who = () => (group === "all" ? "all voters" : `group ${model.groups[Number(group)].label}`);
   return {
     id: "head-to-head",
+    size: size > 8 ? "big" : undefined,
     title: "Head to head",
     lead: "How often the item on the left is placed above the item at the top. Blue: more often than not; orange: less often.",
     draw(width, redraw) {
