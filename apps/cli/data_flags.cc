@@ -1,5 +1,8 @@
 #include "commands.h"
 
+#include <filesystem>
+#include <system_error>
+
 #include <fmt/format.h>
 
 #include "caucus/base/error.h"
@@ -29,13 +32,31 @@ void add_data_flags(CLI::App& command, DataFlags& flags, const char* format_flag
   command.add_option("--top", flags.options.top, "ratings: keep the t best-rated items of each user (0: all, with ties)")->group("Data");
 }
 
-Dataset read_data(const Context& context, const DataFlags& flags, std::optional<Unranked> fallback) {
+namespace {
+
+ReadOptions read_options(const DataFlags& flags, std::optional<Unranked> fallback) {
   ReadOptions options = flags.options;
   options.format = *enum_from_name<Format>(flags.format);
   options.unranked = flags.unranked.empty() ? fallback : enum_from_name<Unranked>(flags.unranked);
-  Dataset data = read_dataset(flags.path, options);
+  return options;
+}
+
+}  // namespace
+
+void print_warnings(const Context& context, const Dataset& data) {
   for (const std::string& text : data.warnings) warning(context, fmt::format("{}: {}", data.source, text));
+}
+
+Dataset read_data(const Context& context, const DataFlags& flags, std::optional<Unranked> fallback) {
+  Dataset data = read_dataset(flags.path, read_options(flags, fallback));
+  print_warnings(context, data);
   return data;
+}
+
+RankingStream open_stream(const DataFlags& flags) {
+  std::error_code none;
+  const std::filesystem::path folder = std::filesystem::temp_directory_path(none);
+  return RankingStream::open(flags.path, read_options(flags, std::nullopt), none ? std::string(".") : folder.string());
 }
 
 Dataset read_data_for(const Context& context, const DataFlags& flags, const LoadedModel& loaded, const std::string& model_path) {

@@ -60,23 +60,33 @@ void run_fit(const FitFlags& flags, const CLI::App& command, Context& context) {
     options[name] = value.empty() ? "on" : value;
   }
 
-  const Dataset data = read_data(context, flags.data);
+  Dataset data;
   FitOutcome outcome;
-  {
-    InterruptGuard guard;
+  nlohmann::ordered_json model;
+  const auto fit = [&](auto&& how) {
     ProgressObserver observer(context);
     Run run;
     run.seed = flags.seed;
     run.threads = context.threads;
     run.observer = &observer;
     if (flags.time_limit > 0.0) run.time_limit = flags.time_limit;
-    outcome = family.fit(data, options, run);
+    outcome = how(run);
     outcome.summary.seconds = run.seconds();
     outcome.summary.seed = run.seed;
     outcome.summary.threads = resolve_threads(run.threads);
+  };
+  // A report shows the rankings again.
+  if (flags.report.empty() && family.takes_stream(options)) {
+    RankingStream rankings = open_stream(flags.data);
+    fit([&](const Run& run) { return family.fit_stream(rankings, options, run); });
+    print_warnings(context, rankings.head());
+    model = model_to_json(outcome, rankings.digest(), rankings.head().source, {CAUCUS_VERSION, context.command_line});
+  } else {
+    data = read_data(context, flags.data);
+    InterruptGuard guard;
+    fit([&](const Run& run) { return family.fit(data, options, run); });
+    model = model_to_json(outcome, data, {CAUCUS_VERSION, context.command_line});
   }
-
-  nlohmann::ordered_json model = model_to_json(outcome, data, {CAUCUS_VERSION, context.command_line});
   if (!flags.out.empty()) write_file(flags.out, model.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
   for (const std::string& text : outcome.summary.warnings) warning(context, text);
   const auto write = [&] {

@@ -211,6 +211,64 @@ class CommandLine(unittest.TestCase):
         fitted = json.loads(self.ok("fit", "-", "--json", stdin=drawn.stdout).stdout)
         self.assertEqual(fitted["fit"]["num_rankings"], 500)
 
+    def mallows_pair(self):
+        return self.path("pair.json", {"schema": "caucus.model/1", "family": "mallows", "items": [f"i{i}" for i in range(10)], "components": [
+            {"weight": 0.6, "consensus": list(range(10)), "theta": 0.9}, {"weight": 0.4, "consensus": [3, 1, 0, 2, 9, 8, 4, 5, 7, 6], "theta": 0.6}]})
+
+    def test_sample_in_blocks_writes_the_same_bytes(self):
+        # A .soc file counts its rankings in the header and is drawn at once; JSON lines are drawn block by block.
+        model = self.mallows_pair()
+        whole, blocks = self.path("whole.soc"), self.path("blocks.jsonl")
+        self.ok("sample", model, "-n", 20000, "--seed", 7, "--out", whole, "--labels", self.path("one.csv"))
+        self.ok("sample", model, "-n", 20000, "--seed", 7, "--out", blocks, "--labels", self.path("two.csv"))
+        piped = self.ok("sample", model, "-n", 20000, "--seed", 7)
+        self.ok("convert", whole, self.path("whole.jsonl"))
+        texts = [open(self.path(name), encoding="utf-8").read() for name in ("whole.jsonl", "blocks.jsonl", "one.csv", "two.csv")]
+        self.assertEqual(texts[0], texts[1])
+        self.assertEqual(texts[0], piped.stdout)
+        self.assertEqual(texts[2], texts[3])
+
+    def test_tensor_streams_from_pipe_and_file(self):
+        model = self.mallows_pair()
+        data, soc = self.path("draws.jsonl"), self.path("draws.soc")
+        self.ok("sample", model, "-n", 30000, "--out", data)
+        self.ok("convert", data, soc)
+        fit = ("--family", "mallows", "--method", "tensor", "--polish", "off", "--json")
+        with open(data, encoding="utf-8") as file:
+            piped = json.loads(self.ok("fit", "-", *fit, "--out", self.path("piped.json"), stdin=file.read()).stdout)
+        direct = json.loads(self.ok("fit", data, *fit, "--out", self.path("direct.json")).stdout)
+        other = json.loads(self.ok("fit", soc, *fit).stdout)
+        self.assertEqual(piped["fit"]["loglik"], direct["fit"]["loglik"])
+        self.assertEqual(piped["data"]["digest"], direct["data"]["digest"])
+        self.assertEqual(other["data"]["digest"], direct["data"]["digest"])
+        self.assertEqual(direct["fit"]["num_rankings"], 30000)
+        models = [json.load(open(self.path(name), encoding="utf-8")) for name in ("piped.json", "direct.json")]
+        self.assertEqual(models[0]["components"], models[1]["components"])
+        self.assertEqual([c["consensus"] for c in models[0]["components"]], [list(range(10)), [3, 1, 0, 2, 9, 8, 4, 5, 7, 6]])
+        score = json.loads(self.ok("score", self.path("direct.json"), data, "--json").stdout)
+        self.assertAlmostEqual(score["loglik"] / direct["fit"]["loglik"], 1.0, places=11)
+        polished = json.loads(self.ok("fit", data, *fit[:4], "--json").stdout)
+        self.assertGreaterEqual(polished["fit"]["loglik"], direct["fit"]["loglik"])
+
+    def test_memory_of_sample_and_tensor_does_not_grow_with_the_data(self):
+        with open(CAUCUS, "rb") as binary:
+            if b"__asan_init" in binary.read():
+                self.skipTest("the sanitizer keeps freed memory")
+        model, peaks = self.mallows_pair(), {}
+        for count in (100000, 600000):
+            sample = subprocess.Popen([CAUCUS, "sample", model, "-n", str(count)], stdout=subprocess.PIPE)
+            fit = subprocess.Popen([CAUCUS, "fit", "-", "--family", "mallows", "--method", "tensor", "--polish", "off", "--json"],
+                                   stdin=sample.stdout, stdout=subprocess.DEVNULL)
+            sample.stdout.close()
+            peaks[count] = []
+            for process in (sample, fit):
+                _, status, usage = os.wait4(process.pid, 0)
+                process.returncode = os.waitstatus_to_exitcode(status)
+                self.assertEqual(process.returncode, 0)
+                peaks[count].append(usage.ru_maxrss / 1024)
+        for small, large in zip(peaks[100000], peaks[600000]):
+            self.assertLess(large, small + 8, peaks)  # the text of the other 500,000 alone is 27 MB
+
     # info, convert, families
     def test_info_keys(self):
         info = json.loads(self.ok("info", TOWN, "--json").stdout)

@@ -223,6 +223,26 @@ TEST_P(FamilyContract, SamplesAreReproducibleAndScored) {
   for (double value : log_probs(*outcome.model, one.data, 1)) EXPECT_TRUE(std::isfinite(value));
 }
 
+// A sample drawn in pieces is the sample drawn at once, to the last bit.
+TEST_P(FamilyContract, SamplesInPieces) {
+  const FitOutcome outcome = fit(tiny());
+  SampleRequest request;
+  request.seed = 4;
+  request.count = SampleRequest::block + 77;
+  const Sample whole = outcome.model->sample(request);
+  std::size_t row = 0;
+  for (const std::size_t count : {SampleRequest::block, std::size_t{77}}) {
+    request.first = row;
+    request.count = count;
+    const Sample piece = outcome.model->sample(request);
+    ASSERT_EQ(piece.data.rankings.num_rows(), count);
+    for (std::size_t i = 0; i < count; ++i, ++row) {
+      ASSERT_EQ(piece.labels[i], whole.labels[row]);
+      ASSERT_TRUE(piece.data.rankings[piece.data.rankings.row_ranking(i)] == whole.data.rankings[whole.data.rankings.row_ranking(row)]);
+    }
+  }
+}
+
 std::string name_of_case(const ::testing::TestParamInfo<Case>& info) {
   std::string name = info.param.name + "_" + info.param.method;
   for (char& c : name)

@@ -52,6 +52,49 @@ std::string digest(const Dataset& data) {
   return fmt::format("xxh128:{:016x}{:016x}", hash.high64, hash.low64);
 }
 
+struct RowDigest::State {
+  XXH3_state_t* hash = XXH3_createState();
+  ~State() { XXH3_freeState(hash); }
+};
+
+RowDigest::RowDigest() : state_(std::make_unique<State>()) { XXH3_128bits_reset(state_->hash); }
+RowDigest::~RowDigest() = default;
+
+void RowDigest::add(const RankingSet& rankings) {
+  for (std::size_t row = 0; row < rankings.num_rows(); ++row) {
+    const RankingView ranking = rankings[rankings.row_ranking(row)];
+    const double weight = rankings.row_weight(row);
+    const std::uint64_t head[2] = {ranking.size(), ranking.has_ties() ? 1U : 0U};
+    XXH3_128bits_update(state_->hash, head, sizeof head);
+    XXH3_128bits_update(state_->hash, &weight, sizeof weight);
+    XXH3_128bits_update(state_->hash, ranking.items().data(), ranking.items().size_bytes());
+    if (head[1] == 0) continue;
+    for (std::size_t i = 0; i < ranking.size(); ++i) {
+      const auto ends = static_cast<std::uint8_t>(ranking.ends_group(i));
+      XXH3_128bits_update(state_->hash, &ends, 1);
+    }
+  }
+}
+
+std::string RowDigest::finish(std::span<const std::string> items, Unranked unranked) {
+  for (const std::string& item : items) {
+    const std::uint64_t length = item.size();
+    XXH3_128bits_update(state_->hash, &length, sizeof length);
+    XXH3_128bits_update(state_->hash, item.data(), item.size());
+  }
+  const auto meaning = static_cast<std::uint8_t>(unranked);
+  XXH3_128bits_update(state_->hash, &meaning, 1);
+  const XXH128_hash_t hash = XXH3_128bits_digest(state_->hash);
+  return fmt::format("xxh128-rows:{:016x}{:016x}", hash.high64, hash.low64);
+}
+
+bool has_digest(const Dataset& data, std::string_view wanted) {
+  if (!wanted.starts_with("xxh128-rows:")) return digest(data) == wanted;
+  RowDigest rows;
+  rows.add(data.rankings);
+  return rows.finish(data.items, data.unranked) == wanted;
+}
+
 Dataset match_items(Dataset data, std::span<const std::string> model_items) {
   if (std::ranges::equal(data.items, model_items)) return data;
   std::unordered_map<std::string_view, ItemId> position;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -49,6 +50,22 @@ DataTraits traits(const Dataset& data);
 // A digest of everything that bears on a fit: items, rankings with weights, meaning of unlisted items.
 // "xxh128:<32 hex digits>".
 std::string digest(const Dataset& data);
+
+// A digest of rankings that go by: of the rows in their order with their weights, then items and the meaning of unlisted ones. How
+// the rows are cut into pieces does not matter. "xxh128-rows:<32 hex digits>".
+class RowDigest {
+ public:
+  RowDigest();
+  ~RowDigest();
+  void add(const RankingSet& rankings);
+  std::string finish(std::span<const std::string> items, Unranked unranked);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+// Do these rankings have this digest, of either kind?
+bool has_digest(const Dataset& data, std::string_view digest);
 
 // The rankings of `data` with items renumbered to `model_items`, matched by name. Throws DataError that
 // names the first unknown items. Items of the model that the data lack are fine.

@@ -33,6 +33,12 @@ void require_accepted(const Accepts& accepts, const Dataset& data, std::string_v
                                                               : "choose a family that does (caucus families)");
 }
 
+bool Family::takes_stream(const OptionMap&) const { return false; }
+
+FitOutcome Family::fit_stream(RankingStream&, const OptionMap&, const Run&) const {
+  throw UsageError(fmt::format("family {} needs all rankings at once", info().name));
+}
+
 namespace model_json {
 
 namespace {

@@ -12,6 +12,7 @@
 #include "caucus/base/options.h"
 #include "caucus/data/dataset.h"
 #include "caucus/infer/run.h"
+#include "caucus/io/stream.h"
 #include "caucus/result/fit_summary.h"
 #include "caucus/result/fitted_model.h"
 
@@ -54,6 +55,10 @@ class Family {
   virtual FamilyInfo info() const = 0;
   // `options` may hold "components" and "method" like any other option.
   virtual FitOutcome fit(const Dataset& data, const OptionMap& options, const Run& run) const = 0;
+  // Does a fit with these options need no more than counts, so that the rankings may go by in pieces? Then fit_stream() gives the
+  // same parameters as fit(), and its memory does not grow with the number of rankings.
+  virtual bool takes_stream(const OptionMap& options) const;
+  virtual FitOutcome fit_stream(RankingStream& rankings, const OptionMap& options, const Run& run) const;
   // From a model file that holds at least schema, family, items and components. Throws DataError.
   virtual std::unique_ptr<FittedModel> load(const nlohmann::json& model) const = 0;
 };

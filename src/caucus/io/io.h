@@ -2,6 +2,7 @@
 #pragma once
 
 #include <iosfwd>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -55,6 +56,21 @@ struct WriteOptions {
 // Writes to a temporary name, syncs, renames ("-" is standard output). Returns what the format could not hold, in
 // plain words ("voter covariates", "weights that are not whole numbers", ...).
 std::vector<std::string> write_dataset(const Dataset& data, const std::string& path, const WriteOptions& options = {});
+
+// JSON lines written piece by piece, for rankings that are never in memory at once: the same bytes as write_dataset gives for all
+// of them. (The heads of the other formats count rankings or items that are still to come.) Without commit() no file appears.
+class RankingWriter {
+ public:
+  // `head` gives the items and the meaning of unlisted ones; no covariates.
+  RankingWriter(const std::string& path, const Dataset& head);
+  ~RankingWriter();
+  void add(const Dataset& piece);
+  void commit();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
 
 // The same as text in memory. `name` gives the extension where the format is automatic, and stands in the file's own header.
 std::string format_dataset(const Dataset& data, const std::string& name, const WriteOptions& options = {},

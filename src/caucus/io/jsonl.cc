@@ -27,32 +27,50 @@ struct ColumnInput {
   std::vector<std::string> texts;  // as long as numbers from the first text on
 };
 
-class JsonlReader {
+class JsonlReader final : public LineReader {
  public:
-  JsonlReader(const Source& source, const ReadOptions& options) : source_(source), options_(options), diagnostics_(source.name()) {}
+  JsonlReader(const std::string& name, const ReadOptions& options, bool keep_covariates)
+      : name_(name), options_(options), keep_covariates_(keep_covariates), diagnostics_(name) {}
 
-  Dataset read() {
-    const std::string_view text = source_.text();
-    std::size_t line_number = 0;
-    bool any = false;
+  void feed(std::string_view text) override {
+    num_bytes_ += text.size();
     for (std::size_t position = 0; position < text.size();) {
       const std::size_t newline = std::min(text.find('\n', position), text.size());
       const std::string_view line = text.substr(position, newline - position);
-      ++line_number;
+      ++line_number_;
       position = newline + 1;
       if (trim(line).empty()) continue;
       try {
         JsonCursor cursor(line);
-        read_line(cursor, !any);
+        read_line(cursor, !any_);
         cursor.expect_end();
         commit_row();
       } catch (const JsonCursor::Failure& failure) {
-        diagnostics_.add(line_number, failure.at() + 1, failure.message());
+        diagnostics_.add(line_number_, failure.at() + 1, failure.message());
       }
-      any = true;
+      any_ = true;
     }
+  }
+
+  bool header_ended() const override { return any_; }
+  bool items_known() const override { return items_given_; }
+  std::size_t num_items() const override { return index_.size(); }
+  RankingSet take() override { return rows_.builder().build(); }
+
+  Dataset finish() override {
     diagnostics_.throw_if_any();
-    return finish();
+    Dataset data;
+    if (num_rows_ == 0)
+      throw DataError(name_ + (rows_.num_empty() + num_zero_ > 0 ? ": every ranking is empty" : ": found no rankings"));
+    data.rankings = rows_.builder().build();
+    data.items = index_.take_names();
+    if (!items_given_) sort_items(data);
+    data.unranked = options_.unranked.value_or(stated_unranked_.value_or(Unranked::last));
+    if (keep_covariates_) finish_covariates(data);
+    warn_empty_ballots(rows_, data.warnings);
+    if (num_zero_ > 0) data.warnings.push_back(fmt::format("{} rankings of weight 0 were dropped", num_zero_));
+    if (num_converted_ > 0) data.warnings.push_back(fmt::format("{} names are not UTF-8 and were read as Windows-1252", num_converted_));
+    return data;
   }
 
  private:
@@ -294,6 +312,7 @@ class JsonlReader {
     }
     if (!rows_.finish(weight_)) return;
     ++num_rows_;
+    if (!keep_covariates_) return;
     for (Cell& cell : cells_) {
       ColumnInput& column = columns_[cell.column];
       fill(column, num_rows_ - 1);
@@ -314,20 +333,13 @@ class JsonlReader {
   // Pads a column with missing values. Lines that share few keys would pad without measure: a small file must not fill the memory.
   void fill(ColumnInput& column, std::size_t num_rows) {
     if (column.numbers.size() < num_rows) num_padded_ += num_rows - column.numbers.size();
-    if (num_padded_ > 4'000'000 + 16 * source_.text().size())
-      throw DataError(source_.name() + ": found covariates that few lines share, expected the same keys in most lines");
+    if (num_padded_ > 4'000'000 + 16 * num_bytes_)
+      throw DataError(name_ + ": found covariates that few lines share, expected the same keys in most lines");
     if (column.numbers.size() < num_rows) column.numbers.resize(num_rows, std::numeric_limits<double>::quiet_NaN());
     if (column.any_text && column.texts.size() < num_rows) column.texts.resize(num_rows);
   }
 
-  Dataset finish() {
-    Dataset data;
-    if (num_rows_ == 0)
-      throw DataError(source_.name() + (rows_.num_empty() + num_zero_ > 0 ? ": every ranking is empty" : ": found no rankings"));
-    data.rankings = rows_.builder().build();
-    data.items = index_.take_names();
-    if (!items_given_) sort_items(data);
-    data.unranked = options_.unranked.value_or(stated_unranked_.value_or(Unranked::last));
+  void finish_covariates(Dataset& data) {
     for (ColumnInput& input : columns_) {
       fill(input, num_rows_);
       Column column;
@@ -344,15 +356,15 @@ class JsonlReader {
       }
       data.covariates.push_back(std::move(column));
     }
-    warn_empty_ballots(rows_, data.warnings);
-    if (num_zero_ > 0) data.warnings.push_back(fmt::format("{} rankings of weight 0 were dropped", num_zero_));
-    if (num_converted_ > 0) data.warnings.push_back(fmt::format("{} names are not UTF-8 and were read as Windows-1252", num_converted_));
-    return data;
   }
 
-  const Source& source_;
-  const ReadOptions& options_;
+  std::string name_;
+  ReadOptions options_;
+  bool keep_covariates_;
   Diagnostics diagnostics_;
+  std::size_t line_number_ = 0;
+  std::size_t num_bytes_ = 0;
+  bool any_ = false;
   ItemIndex index_;
   bool items_given_ = false;
   std::optional<Unranked> stated_unranked_;
@@ -369,6 +381,14 @@ class JsonlReader {
 
 }  // namespace
 
-Dataset read_jsonl(const Source& source, const ReadOptions& options) { return JsonlReader(source, options).read(); }
+std::unique_ptr<LineReader> make_jsonl_reader(const Source& start, const ReadOptions& options, bool keep_covariates) {
+  return std::make_unique<JsonlReader>(start.name(), options, keep_covariates);
+}
+
+Dataset read_jsonl(const Source& source, const ReadOptions& options) {
+  JsonlReader reader(source.name(), options, true);
+  reader.feed(source.text());
+  return reader.finish();
+}
 
 }  // namespace caucus

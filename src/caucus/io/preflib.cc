@@ -64,23 +64,23 @@ struct Header {
 // Reads ballot lines "count<separator> 1,2,{3,4}". One pass over the bytes; nothing is allocated per line.
 class BallotReader {
  public:
-  BallotReader(std::string_view text, Diagnostics& diagnostics, Alternatives& alternatives, char separator, bool names_given)
-      : end_(text.data() + text.size()),
-        diagnostics_(diagnostics),
-        alternatives_(alternatives),
-        separator_(separator),
-        names_given_(names_given) {}
+  BallotReader(Diagnostics& diagnostics, Alternatives& alternatives, char separator)
+      : diagnostics_(diagnostics), alternatives_(alternatives), separator_(separator) {}
 
-  bool reverse = false;  // categories, worst first
+  bool reverse = false;      // categories, worst first
+  bool names_given = false;  // the header names the items: no others may occur
   BallotRows rows;
   std::size_t num_lines = 0;
   std::size_t num_zero = 0;
+
+  // Where the text ends that the lines below are in.
+  void set_end(const char* end) { end_ = end; }
 
   // Lines "3: 1,2,3" without anything odd, as most are, as long as they come; counts them into `line`. Every line up to `stop`
   // ends in a line break, so bytes are read without looking for the end. Returns the first byte of the line where it stopped:
   // read_line() takes that one, and says what is wrong with it if anything is.
   const char* read_plain_lines(const char* p, const char* stop, std::size_t& line) {
-    if (!names_given_ || reverse) return p;
+    if (!names_given || reverse) return p;
     const std::span<const ItemId> ids = alternatives_.dense();
     plain_items_.resize(alternatives_.size());
     const char* line_begin = p;
@@ -195,7 +195,7 @@ class BallotReader {
     }
     ItemId item = alternatives_.find(number);
     if (item == NumberIndex::none) {
-      if (names_given_)
+      if (names_given)
         return complain(begin, fmt::format("found item {}, expected one of the {} that the header names", number, alternatives_.size()));
       item = alternatives_.find_or_add(number);
     }
@@ -232,21 +232,22 @@ class BallotReader {
     }
   }
 
-  const char* end_;
+  const char* end_ = nullptr;
   Diagnostics& diagnostics_;
   Alternatives& alternatives_;
   char separator_;
-  bool names_given_;
   std::vector<ItemId> plain_items_;
   const char* line_begin_ = nullptr;
   std::size_t line_ = 0;
 };
 
-// Where the next stretch of plain lines ends: behind the last line break within 16 MB. Then the pages behind can go.
-const char* next_stop(const char* p, const char* end) {
-  const char* stop = end - p > (16 << 20) ? p + (16 << 20) : end;
-  while (stop > p && stop[-1] != '\n') --stop;
-  return stop;
+// A piece of text after which the pages behind can go.
+constexpr std::size_t piece_bytes = 16 << 20;
+
+// Where a stretch of plain lines ends: behind the last line break.
+const char* last_break(const char* p, const char* end) {
+  while (end > p && end[-1] != '\n') --end;
+  return end;
 }
 
 // The sense of a category's name, by the words people use: > 0 good, < 0 bad, 0 unknown.
@@ -275,12 +276,19 @@ bool is_worst_first(const std::vector<std::string>& categories, const ReadOption
   return true;
 }
 
-void compare_counts(const Header& header, const Dataset& data, std::size_t num_lines, std::vector<std::string>& warnings) {
+// Rankings that were taken before the end: their total weight, and that nothing else is known of them.
+struct Taken {
+  bool any = false;
+  double weight = 0.0;
+};
+
+void compare_counts(const Header& header, const Dataset& data, std::size_t num_lines, const Taken& taken, std::vector<std::string>& warnings) {
   if (header.num_alternatives != 0 && header.num_alternatives != data.num_items())
     warnings.push_back(fmt::format("the header says {} alternatives, the file has {}", header.num_alternatives, data.num_items()));
-  const double total = data.rankings.total_weight();
+  const double total = taken.weight + data.rankings.total_weight();
   if (header.num_voters >= 0.0 && std::fabs(header.num_voters - total) > 1e-9 * total)
     warnings.push_back(fmt::format("the header says {} voters, the file has {}", header.num_voters, total));
+  if (taken.any) return;
   const auto distinct = static_cast<double>(data.rankings.size());
   if (header.num_unique >= 0.0 && header.num_unique != distinct && header.num_unique != static_cast<double>(num_lines))
     warnings.push_back(fmt::format("the header says {} unique rankings, the file has {}", header.num_unique, distinct));
@@ -308,22 +316,27 @@ void add_unnamed(Alternatives& alternatives, const Header& header, std::size_t t
 
 bool is_graph_type(std::string_view type) { return type == "pwg" || type == "tog" || type == "mjg" || type == "wmg"; }
 
-Dataset finish(const Source& source, const ReadOptions& options, const Header& header, Alternatives& alternatives, BallotReader& ballots,
-               bool names_given, std::vector<std::string> warnings) {
-  if (ballots.num_lines == 0) throw DataError(source.name() + ": found no rankings, expected lines of the form '3: 1,2,3'");
+struct FileName {
+  std::string name;
+  std::string extension;
+};
+
+Dataset finish(const FileName& file, std::size_t num_bytes, const ReadOptions& options, const Header& header, Alternatives& alternatives,
+               BallotReader& ballots, const Taken& taken, std::vector<std::string> warnings) {
+  if (ballots.num_lines == 0) throw DataError(file.name + ": found no rankings, expected lines of the form '3: 1,2,3'");
   Dataset data;
   data.warnings = std::move(warnings);
-  if (!names_given) add_unnamed(alternatives, header, source.text().size());
+  if (!ballots.names_given) add_unnamed(alternatives, header, num_bytes);
   data.rankings = ballots.rows.builder().build();
   data.items = alternatives.settle(data.warnings);
-  if (!names_given) sort_items(data);
-  const std::string type = header.data_type.empty() ? source.extension() : lower_case(header.data_type);
+  if (!ballots.names_given) sort_items(data);
+  const std::string type = header.data_type.empty() ? file.extension : lower_case(header.data_type);
   data.unranked = options.unranked.value_or(is_graph_type(type) ? Unranked::absent : Unranked::last);
   warn_empty_ballots(ballots.rows, data.warnings);
   if (ballots.num_zero > 0) data.warnings.push_back(fmt::format("{} lines with a count of 0 were dropped", ballots.num_zero));
-  if (data.rankings.empty()) throw DataError(source.name() + ": every ranking is empty");
-  compare_counts(header, data, ballots.num_lines, data.warnings);
-  compare_type(type, data, data.warnings);
+  if (data.rankings.empty() && taken.weight == 0.0) throw DataError(file.name + ": every ranking is empty");
+  compare_counts(header, data, ballots.num_lines, taken, data.warnings);
+  if (!taken.any) compare_type(type, data, data.warnings);
   return data;
 }
 
@@ -369,47 +382,97 @@ void read_header_line(std::string_view line, std::size_t number, Header& header,
   }
 }
 
+class PreflibReader final : public LineReader {
+ public:
+  PreflibReader(const Source& start, const ReadOptions& options)
+      : file_{start.name(), start.extension()}, options_(options), diagnostics_(start.name()), ballots_(diagnostics_, alternatives_, ':') {}
+
+  void feed(std::string_view text) override {
+    num_bytes_ += text.size();
+    const char* p = text.data();
+    const char* const end = p + text.size();
+    ballots_.set_end(end);
+    for (; in_header_ && p < end; ++line_number_) {
+      const std::string_view line = line_at(p, end);
+      const std::string_view content = trim(line);
+      if (!content.empty() && content[0] != '#') {
+        end_header();
+        break;
+      }
+      if (!content.empty()) read_header_line(line, line_number_, header_, alternatives_, diagnostics_);
+      p = std::min(end, p + line.size() + 1);
+    }
+    const char* const stop = last_break(p, end);
+    for (; p < end; ++line_number_) {
+      p = ballots_.read_plain_lines(p, stop, line_number_);
+      if (p >= end) break;
+      // Between ballots: blank lines and comments.
+      if (!is_digit(*p)) {
+        const std::string_view line = line_at(p, end);
+        if (is_blank_line(line) || trim(line)[0] == '#') {
+          p = std::min(end, p + line.size() + 1);
+          continue;
+        }
+      }
+      p = ballots_.read_line(p, line_number_);
+    }
+  }
+
+  bool header_ended() const override { return !in_header_; }
+  bool items_known() const override { return !in_header_ && ballots_.names_given; }
+  std::size_t num_items() const override { return alternatives_.size(); }
+  RankingSet take() override {
+    RankingSet rankings = ballots_.rows.builder().build();
+    taken_.any = true;
+    taken_.weight += rankings.total_weight();
+    return rankings;
+  }
+
+  Dataset finish() override {
+    if (in_header_) end_header();
+    diagnostics_.throw_if_any();
+    return caucus::finish(file_, num_bytes_, options_, header_, alternatives_, ballots_, taken_, std::move(warnings_));
+  }
+
+ private:
+  void end_header() {
+    in_header_ = false;
+    if (header_.data_type == "wmd")
+      throw DataError(file_.name + ": found weighted matching data (wmd), a graph of compatible pairs; expected rankings or comparisons");
+    ballots_.names_given = alternatives_.size() > 0;
+    const std::string type = header_.data_type.empty() ? file_.extension : header_.data_type;
+    if (type == "cat") ballots_.reverse = is_worst_first(header_.categories, options_, warnings_);
+  }
+
+  FileName file_;
+  ReadOptions options_;
+  Diagnostics diagnostics_;
+  Header header_;
+  Alternatives alternatives_;
+  BallotReader ballots_;
+  std::vector<std::string> warnings_;
+  Taken taken_;
+  std::size_t line_number_ = 1;
+  std::size_t num_bytes_ = 0;
+  bool in_header_ = true;
+};
+
 }  // namespace
 
-Dataset read_preflib(const Source& source, const ReadOptions& options) {
-  const std::string_view text = source.text();
-  Diagnostics diagnostics(source.name());
-  Header header;
-  Alternatives alternatives;
-  std::vector<std::string> warnings;
-  const char* p = text.data();
-  const char* const end = p + text.size();
-  std::size_t line_number = 1;
-  for (; p < end; ++line_number) {
-    const std::string_view line = line_at(p, end);
-    const std::string_view content = trim(line);
-    if (!content.empty() && content[0] != '#') break;
-    if (!content.empty()) read_header_line(line, line_number, header, alternatives, diagnostics);
-    p = std::min(end, p + line.size() + 1);
-  }
-  if (header.data_type == "wmd")
-    throw DataError(source.name() + ": found weighted matching data (wmd), a graph of compatible pairs; expected rankings or comparisons");
+std::unique_ptr<LineReader> make_preflib_reader(const Source& start, const ReadOptions& options) {
+  return std::make_unique<PreflibReader>(start, options);
+}
 
-  const bool names_given = alternatives.size() > 0;
-  BallotReader ballots(text, diagnostics, alternatives, ':', names_given);
-  const std::string type = header.data_type.empty() ? source.extension() : header.data_type;
-  if (type == "cat") ballots.reverse = is_worst_first(header.categories, options, warnings);
-  for (; p < end; ++line_number) {
-    p = ballots.read_plain_lines(p, next_stop(p, end), line_number);
-    source.release(static_cast<std::size_t>(p - text.data()));
-    if (p >= end) break;
-    // Between ballots: blank lines and comments.
-    if (!is_digit(*p)) {
-      const std::string_view line = line_at(p, end);
-      if (is_blank_line(line) || trim(line)[0] == '#') {
-        p = std::min(end, p + line.size() + 1);
-        continue;
-      }
-    }
-    p = ballots.read_line(p, line_number);
+Dataset read_preflib(const Source& source, const ReadOptions& options) {
+  PreflibReader reader(source, options);
+  const std::string_view text = source.text();
+  for (std::size_t position = 0; position < text.size();) {
+    const std::size_t end = end_of_piece(text, position, piece_bytes);
+    reader.feed(text.substr(position, end - position));
+    position = end;
+    source.release(position);
   }
-  diagnostics.throw_if_any();
-  return finish(source, options, header, alternatives, ballots, names_given, std::move(warnings));
+  return reader.finish();
 }
 
 Dataset read_preflib_old(const Source& source, const ReadOptions& options) {
@@ -471,10 +534,12 @@ Dataset read_preflib_old(const Source& source, const ReadOptions& options) {
   header.num_voters = sums[1];
   header.num_unique = sums[2];
 
-  const bool names_given = alternatives.size() > 0;
-  BallotReader ballots(text, diagnostics, alternatives, ',', names_given);
+  BallotReader ballots(diagnostics, alternatives, ',');
+  ballots.set_end(end);
+  ballots.names_given = alternatives.size() > 0;
   while (p < end) {
-    p = ballots.read_plain_lines(p, next_stop(p, end), line_number);
+    const auto position = static_cast<std::size_t>(p - text.data());
+    p = ballots.read_plain_lines(p, last_break(p, text.data() + end_of_piece(text, position, piece_bytes)), line_number);
     source.release(static_cast<std::size_t>(p - text.data()));
     if (p >= end) break;
     ++line_number;
@@ -486,7 +551,7 @@ Dataset read_preflib_old(const Source& source, const ReadOptions& options) {
     p = ballots.read_line(p, line_number);
   }
   diagnostics.throw_if_any();
-  return finish(source, options, header, alternatives, ballots, names_given, std::move(warnings));
+  return finish({source.name(), source.extension()}, text.size(), options, header, alternatives, ballots, {}, std::move(warnings));
 }
 
 }  // namespace caucus

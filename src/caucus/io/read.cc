@@ -105,6 +105,14 @@ void warn_empty_ballots(const BallotRows& rows, std::vector<std::string>& warnin
   if (rows.num_empty() > 0) warnings.push_back(fmt::format("{} rankings that list no item were dropped", rows.num_empty()));
 }
 
+std::size_t end_of_piece(std::string_view text, std::size_t position, std::size_t limit) {
+  if (text.size() - position <= limit) return text.size();
+  const std::size_t last = text.rfind('\n', position + limit - 1);
+  if (last != std::string_view::npos && last >= position) return last + 1;
+  const std::size_t next = text.find('\n', position + limit);
+  return next == std::string_view::npos ? text.size() : next + 1;
+}
+
 namespace {
 
 Dataset read_source(const Source& source, const ReadOptions& options) {

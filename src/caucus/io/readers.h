@@ -1,6 +1,7 @@
 // The readers behind read_dataset, one per family of formats.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,6 +11,30 @@
 #include "caucus/io/source.h"
 
 namespace caucus {
+
+// A reader that is fed piece by piece, so that neither the text nor the rankings need be in memory at once. Throws DataError once
+// 20 places are wrong, or in finish() where fewer are.
+class LineReader {
+ public:
+  virtual ~LineReader() = default;
+  // Whole lines, each with its line break; the last of all may lack it.
+  virtual void feed(std::string_view lines) = 0;
+  virtual bool header_ended() const = 0;
+  // Has the header named all items? Only then may rankings be taken before the end: their numbers stay.
+  virtual bool items_known() const = 0;
+  virtual std::size_t num_items() const = 0;  // so far
+  // The rankings since the last call. No more than warnings about single lines is then said of them at the end.
+  virtual RankingSet take() = 0;
+  // Items, meaning of unlisted ones, warnings, and the rankings that were not taken. Dataset::source is left to the caller.
+  virtual Dataset finish() = 0;
+};
+std::unique_ptr<LineReader> make_preflib_reader(const Source& start, const ReadOptions& options);
+// Covariates are checked and forgotten where they are not kept.
+std::unique_ptr<LineReader> make_jsonl_reader(const Source& start, const ReadOptions& options, bool keep_covariates);
+
+// The position behind the last line break within `limit` bytes of `position`; behind the first one after them where there is none
+// within, and the end where there is no further one.
+std::size_t end_of_piece(std::string_view text, std::size_t position, std::size_t limit);
 
 // Each throws DataError with up to 20 diagnostics. They leave Dataset::source to the caller.
 Dataset read_preflib(const Source& source, const ReadOptions& options);

@@ -6,14 +6,18 @@
 
 namespace caucus {
 
-void write_jsonl(const Dataset& data, TextSink& sink, Lost& lost) {
-  const RankingSet& rankings = data.rankings;
-  std::string& out = sink.buffer();
-  // Every name in quotes once, then copied.
-  std::vector<std::string> names;
-  names.reserve(data.num_items());
-  for (const std::string& item : data.items) append_json_string(names.emplace_back(), item);
+namespace {
 
+// Every name in quotes once, then copied.
+std::vector<std::string> quote(const std::vector<std::string>& items) {
+  std::vector<std::string> names;
+  names.reserve(items.size());
+  for (const std::string& item : items) append_json_string(names.emplace_back(), item);
+  return names;
+}
+
+void write_head(const Dataset& data, const std::vector<std::string>& names, TextSink& sink) {
+  std::string& out = sink.buffer();
   out += "{\"schema\":\"caucus.rankings/1\",\"items\":[";
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (i > 0) out += ',';
@@ -32,7 +36,11 @@ void write_jsonl(const Dataset& data, TextSink& sink, Lost& lost) {
     out += ']';
   }
   out += "}\n";
+}
 
+void write_rows(const Dataset& data, const std::vector<std::string>& names, TextSink& sink, Lost& lost) {
+  const RankingSet& rankings = data.rankings;
+  std::string& out = sink.buffer();
   bool infinite = false;
   for (std::size_t row = 0; row < rankings.num_rows(); ++row) {
     out += "{\"ranking\":[";
@@ -73,5 +81,29 @@ void write_jsonl(const Dataset& data, TextSink& sink, Lost& lost) {
   }
   if (infinite) lost.emplace_back("infinite covariate values (written as missing)");
 }
+
+}  // namespace
+
+void write_jsonl(const Dataset& data, TextSink& sink, Lost& lost) {
+  const std::vector<std::string> names = quote(data.items);
+  write_head(data, names, sink);
+  write_rows(data, names, sink, lost);
+}
+
+struct RankingWriter::State {
+  State(const std::string& path, const Dataset& head) : file(path), names(quote(head.items)) { write_head(head, names, file); }
+  FileWriter file;
+  std::vector<std::string> names;
+};
+
+RankingWriter::RankingWriter(const std::string& path, const Dataset& head) : state_(std::make_unique<State>(path, head)) {}
+RankingWriter::~RankingWriter() = default;
+
+void RankingWriter::add(const Dataset& piece) {
+  Lost none;  // rankings and weights are all written
+  write_rows(piece, state_->names, state_->file, none);
+}
+
+void RankingWriter::commit() { state_->file.commit(); }
 
 }  // namespace caucus

@@ -20,6 +20,9 @@ struct SampleRequest {
   std::uint64_t seed = 1;
   int threads = 0;
   std::size_t length = 0;  // list only the first `length` items of each ranking; 0: all
+  // The number of the first draw, a multiple of `block`: a long sample drawn in pieces is the same as one drawn at once.
+  std::uint64_t first = 0;
+  static constexpr std::size_t block = 8192;
 };
 
 struct Sample {

@@ -9,6 +9,10 @@
 namespace caucus {
 
 nlohmann::ordered_json model_to_json(const FitOutcome& outcome, const Dataset& data, const Provenance& provenance) {
+  return model_to_json(outcome, digest(data), data.source, provenance);
+}
+
+nlohmann::ordered_json model_to_json(const FitOutcome& outcome, const std::string& digest, const std::string& source, const Provenance& provenance) {
   const FittedModel& model = *outcome.model;
   nlohmann::ordered_json json;
   json["schema"] = model_schema;
@@ -19,7 +23,7 @@ nlohmann::ordered_json model_to_json(const FitOutcome& outcome, const Dataset& d
   const nlohmann::json own = model.to_json();
   for (const auto& [key, value] : own.items()) json[key] = value;
   json["fit"] = outcome.summary.to_json();
-  json["data"] = {{"digest", digest(data)}, {"source", data.source}};
+  json["data"] = {{"digest", digest}, {"source", source}};
   json["provenance"] = {{"version", provenance.version}, {"command", provenance.command}};
   return json;
 }

@@ -19,6 +19,8 @@ struct Provenance {
 
 // Keys in the order a person wants to read them.
 nlohmann::ordered_json model_to_json(const FitOutcome& outcome, const Dataset& data, const Provenance& provenance);
+// The same for data that went by: their digest and where they came from.
+nlohmann::ordered_json model_to_json(const FitOutcome& outcome, const std::string& digest, const std::string& source, const Provenance& provenance);
 
 struct LoadedModel {
   std::unique_ptr<FittedModel> model;

@@ -408,7 +408,7 @@ nlohmann::json report_data(const ReportRequest& request) {
     if (const Json* selection = find(model, {"selection"}); selection != nullptr && selection->is_object() && !json.contains("selection"))
       json["selection"] = selection_json(*selection, name_text(model, "family"));
     const std::string made_of = find(model, {"data", "digest"}) != nullptr && (*find(model, {"data", "digest"})).is_string() ? model["data"]["digest"].get<std::string>() : "";
-    if (request.data != nullptr && !made_of.empty() && made_of != digest(*request.data))
+    if (request.data != nullptr && !made_of.empty() && !has_digest(*request.data, made_of))
       warnings.push_back({{"text", "The rankings shown here are not those the model was fitted to, or are read in another way."}, {"source", request.models[m].name}});
   }
   if (request.models.size() > 1) {

@@ -177,7 +177,7 @@ Sample FittedDpm::sample(const SampleRequest& request) const {
   parallel_for(blocks.count(), request.threads, [&](std::size_t b) {
     std::vector<Item> left;
     for (std::size_t i = blocks.begin(b); i < blocks.end(b); ++i) {
-      RandomStream rng(request.seed, Purpose::sample, i);
+      RandomStream rng(request.seed, Purpose::sample, request.first + i);
       const std::size_t c = rng.categorical(weights);
       result.labels[i] = static_cast<int>(c);
       left = components_[c].consensus;

@@ -145,7 +145,7 @@ Sample FittedEbms::sample(const SampleRequest& request) const {
   const Blocks blocks(request.count, 256);
   parallel_for(blocks.count(), request.threads, [&](std::size_t b) {
     for (std::size_t i = blocks.begin(b); i < blocks.end(b); ++i) {
-      RandomStream rng(request.seed, Purpose::sample, i);
+      RandomStream rng(request.seed, Purpose::sample, request.first + i);
       const std::size_t c = rng.categorical(weights_);
       result.labels[i] = static_cast<int>(c);
       draw_mallows(models_[c].centre(), models_[c].theta(), rng, drawn[i]);

@@ -101,7 +101,7 @@ Sample FittedKde::sample(const SampleRequest& request) const {
     std::vector<ItemId> center;
     std::vector<std::uint8_t> listed;
     for (std::size_t i = blocks.begin(b); i < blocks.end(b); ++i) {
-      RandomStream rng(request.seed, Purpose::sample, i);
+      RandomStream rng(request.seed, Purpose::sample, request.first + i);
       const RankingView ballot = rankings_[rng.categorical(rankings_.weights())];
       center.assign(ballot.items().begin(), ballot.items().end());
       // A complete ranking that agrees with the ballot, at random: groups shuffled, the unlisted shuffled behind.

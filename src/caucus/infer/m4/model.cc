@@ -55,7 +55,7 @@ Sample M4Model::sample(const SampleRequest& request) const {
   sample.labels.resize(request.count);
   std::vector<ItemId> drawn(request.count * n);
   parallel_for(request.count, request.threads, [&](std::size_t row) {
-    RandomStream stream(request.seed, Purpose::sample, row);
+    RandomStream stream(request.seed, Purpose::sample, request.first + row);
     const std::size_t atom = stream.categorical(chance), p = atom / points, g = atom % points;
     const double share = num == 1 ? 1.0 : static_cast<double>(g) / static_cast<double>(NormalizerTable::cells);
     const auto out = std::span(drawn).subspan(row * n, n);

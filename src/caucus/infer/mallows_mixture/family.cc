@@ -6,6 +6,7 @@
 #include "caucus/base/numeric.h"
 #include "caucus/infer/mallows_mixture/fit.h"
 #include "caucus/infer/mallows_mixture/model.h"
+#include "caucus/infer/mallows_mixture/tensor_fit.h"
 
 namespace caucus {
 
@@ -45,11 +46,12 @@ nlohmann::json stability_json(const Stability& stability, std::size_t n) {
   return {{"resamples", stability.resamples}, {"components", std::move(groups)}};
 }
 
-FitSummary summarize(const FitResult& result, const Dataset& data, OptionMap options, const Run& run) {
+FitSummary summarize(const FitResult& result, std::size_t num_items, double total_weight, std::size_t num_distinct, OptionMap options,
+                     const Run& run) {
   FitSummary summary;
   summary.method = result.method;
   summary.loglik = result.loglik;
-  summary.num_rankings = data.rankings.total_weight();
+  summary.num_rankings = total_weight;
   const std::size_t num_components = result.parameters.weight.size();
   // Weights and dispersions; the centres are discrete and not counted.
   summary.num_parameters = static_cast<std::int64_t>(num_components - 1 + num_components * result.parameters.theta[0].size());
@@ -63,7 +65,7 @@ FitSummary summarize(const FitResult& result, const Dataset& data, OptionMap opt
   summary.options = std::move(options);
   summary.details = result.details;
   summary.details["restarts"] = {{"starts", result.starts}, {"finished", result.finished}, {"agreed", result.agreed}};
-  if (result.screened_on > 0 && result.screened_on < data.rankings.size()) summary.details["restarts"]["screened_on"] = result.screened_on;
+  if (result.screened_on > 0 && result.screened_on < num_distinct) summary.details["restarts"]["screened_on"] = result.screened_on;
   nlohmann::json gaps = nlohmann::json::array();
   bool proven = !result.centre_gaps.empty();
   for (double gap : result.centre_gaps) {
@@ -74,8 +76,12 @@ FitSummary summarize(const FitResult& result, const Dataset& data, OptionMap opt
   summary.details["consensus_gap"] = std::move(gaps);
   if (result.errors && result.errors->available)
     summary.details["standard_errors"] = errors_json(*result.errors, result.parameters.theta[0].size() == 1);
-  if (result.stability) summary.details["stability"] = stability_json(*result.stability, data.num_items());
+  if (result.stability) summary.details["stability"] = stability_json(*result.stability, num_items);
   return summary;
+}
+
+FitSummary summarize(const FitResult& result, const Dataset& data, OptionMap options, const Run& run) {
+  return summarize(result, data.num_items(), data.rankings.total_weight(), data.rankings.size(), std::move(options), run);
 }
 
 void require_items(const Dataset& data, std::string_view who) {
@@ -91,10 +97,29 @@ class MallowsFamily : public Family {
              {"tensor", "two groups from counts of top-3 sets and positions, with EM from there (--polish)", {true, false, false, false}}},
             describe_options<MallowsOptions>()};
   }
-  FitOutcome fit(const Dataset& data, const OptionMap& options, const Run& run) const override {
+  // Method tensor knows two groups only: no need to say so.
+  static MallowsOptions parse(const OptionMap& options) {
     auto parsed = parse_options<MallowsOptions>(options);
-    // Method tensor knows two groups only: no need to say so.
     if (parsed.method == MallowsMethod::tensor && !options.contains("components")) parsed.components = 2;
+    return parsed;
+  }
+  bool takes_stream(const OptionMap& options) const override {
+    const MallowsOptions parsed = parse(options);
+    return parsed.method == MallowsMethod::tensor && !parsed.polish && parsed.bootstrap == 0 && parsed.distance == Distance::kendall;
+  }
+  FitOutcome fit_stream(RankingStream& rankings, const OptionMap& options, const Run& run) const override {
+    const MallowsOptions parsed = parse(options);
+    validate_options(parsed);
+    if (!takes_stream(options)) return Family::fit_stream(rankings, options, run);
+    FitResult result = fit_by_tensor(rankings, parsed, run);
+    FitOutcome outcome;
+    const Dataset& head = rankings.head();
+    outcome.summary = summarize(result, head.num_items(), rankings.total_weight(), 0, show_options(parsed), run);
+    outcome.model = std::make_unique<MallowsMixture>(head.items, head.unranked, std::move(result.parameters), parsed.distance);
+    return outcome;
+  }
+  FitOutcome fit(const Dataset& data, const OptionMap& options, const Run& run) const override {
+    const MallowsOptions parsed = parse(options);
     if (data.rankings.empty()) throw DataError(fmt::format("{}: there are no rankings", data.source));
     require_items(data, "family mallows");
     FitResult result = fit_mallows(data, parsed, run);

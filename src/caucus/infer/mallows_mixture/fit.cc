@@ -17,14 +17,31 @@
 
 namespace caucus::mallows_mixture {
 
-namespace {
-
-// The exact search stops with the run.
 ConsensusLimits limits_of(const Run& run) {
   ConsensusLimits limits;
   if (run.time_limit < infinity) limits.stop = [&run] { return run.out_of_time(); };
   return limits;
 }
+
+void warn_about_groups(FitResult& result, std::size_t num_items, double total_weight) {
+  const std::size_t num_components = result.parameters.weight.size();
+  const Parameters& p = result.parameters;
+  for (std::size_t a = 0; a < num_components; ++a)
+    for (std::size_t b = a + 1; b < num_components; ++b)
+      if (p.centre[a] == p.centre[b])
+        result.warnings.push_back(fmt::format("groups {} and {} have the same consensus ranking and differ in dispersion only; fewer groups may do", a + 1, b + 1));
+  for (std::size_t k = 0; k < num_components; ++k) {
+    const double largest = p.theta[k].empty() ? 0.0 : *std::max_element(p.theta[k].begin(), p.theta[k].end());
+    if (p.weight[k] * total_weight < 0.5)
+      result.warnings.push_back(fmt::format("group {} is empty: the data do not hold {} groups", k + 1, num_components));
+    else if (num_items > 1 && largest == 0.0)
+      result.warnings.push_back(fmt::format("group {} is spread evenly over all rankings (theta = 0): its consensus means nothing", k + 1));
+    else if (largest >= max_theta)
+      result.warnings.push_back(fmt::format("group {}: a dispersion is at its bound theta = {}: ballots there do not vary", k + 1, max_theta));
+  }
+}
+
+namespace {
 
 void finish(FitResult& result, const Dataset& data, const MallowsMixtureOptions& options, const MakeEngine& make_engine, bool with_errors,
             const Run& run) {
@@ -60,20 +77,7 @@ void finish(FitResult& result, const Dataset& data, const MallowsMixtureOptions&
     result.stability = bootstrap(data.rankings, data.num_items(), result.parameters, {options.iterations, options.tolerance, options.accelerate},
                                  make_engine, options.bootstrap, run);
 
-  const Parameters& p = result.parameters;
-  for (std::size_t a = 0; a < num_components; ++a)
-    for (std::size_t b = a + 1; b < num_components; ++b)
-      if (p.centre[a] == p.centre[b])
-        result.warnings.push_back(fmt::format("groups {} and {} have the same consensus ranking and differ in dispersion only; fewer groups may do", a + 1, b + 1));
-  for (std::size_t k = 0; k < num_components; ++k) {
-    const double largest = p.theta[k].empty() ? 0.0 : *std::max_element(p.theta[k].begin(), p.theta[k].end());
-    if (p.weight[k] * data.rankings.total_weight() < 0.5)
-      result.warnings.push_back(fmt::format("group {} is empty: the data do not hold {} groups", k + 1, num_components));
-    else if (data.num_items() > 1 && largest == 0.0)
-      result.warnings.push_back(fmt::format("group {} is spread evenly over all rankings (theta = 0): its consensus means nothing", k + 1));
-    else if (largest >= max_theta)
-      result.warnings.push_back(fmt::format("group {}: a dispersion is at its bound theta = {}: ballots there do not vary", k + 1, max_theta));
-  }
+  warn_about_groups(result, data.num_items(), data.rankings.total_weight());
   if (result.starts > 1 && result.agreed < 2 && !stopped)
     result.warnings.push_back(fmt::format("only one of {} starts ended at the best log-likelihood: more --starts may find a better one", result.starts));
 }

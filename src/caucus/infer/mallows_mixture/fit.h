@@ -26,6 +26,11 @@ struct FitResult {
   nlohmann::json details = nlohmann::json::object();  // of the method
 };
 
+// Plain words about groups that are empty, equal, or at a bound.
+void warn_about_groups(FitResult& result, std::size_t num_items, double total_weight);
+// The exact search for a centre stops with the run.
+ConsensusLimits limits_of(const Run& run);
+
 FitResult fit_mallows(const Dataset& data, const MallowsOptions& options, const Run& run);
 FitResult fit_generalized_mallows(const Dataset& data, const GeneralizedMallowsOptions& options, const Run& run);
 

@@ -240,11 +240,15 @@ double MallowsEngine::step(const Parameters& now, bool move_centres, int threads
 
 std::vector<double> MallowsEngine::centre_gaps(const Parameters& now, int threads) const {
   const Stats stats = pass(now, true, threads);
-  const std::vector<PairMatrix> pairs = pair_matrices(stats);
+  return consensus_gaps(now, stats.mass, pair_matrices(stats), total_, consensus_, limits_);
+}
+
+std::vector<double> consensus_gaps(const Parameters& now, std::span<const double> mass, std::span<const PairMatrix> pairs, double total,
+                                   ConsensusMethod method, const ConsensusLimits& limits) {
   std::vector<double> gaps(now.weight.size(), 0.0);
   for (std::size_t k = 0; k < gaps.size(); ++k) {
-    if (!(stats.mass[k] > 1e-9 * total_)) continue;
-    const Consensus found = find_consensus(pairs[k], consensus_ == ConsensusMethod::exact ? consensus_ : ConsensusMethod::automatic, limits_);
+    if (!(mass[k] > 1e-9 * total)) continue;
+    const Consensus found = find_consensus(pairs[k], method == ConsensusMethod::exact ? method : ConsensusMethod::automatic, limits);
     const double gap = consensus_cost(now.centre[k], pairs[k]) - found.lower_bound;
     gaps[k] = found.optimal && gap <= 1e-9 * (1.0 + found.cost) ? 0.0 : std::max(gap, 0.0);
   }

@@ -23,8 +23,9 @@ Sample draw_rows(const std::vector<std::string>& items, std::span<const double> 
   sample.labels.resize(request.count);
   std::vector<ItemId> drawn(request.count * length);
   constexpr std::size_t block = 512;
+  static_assert(SampleRequest::block % block == 0);
   parallel_for((request.count + block - 1) / block, request.threads, [&](std::size_t b) {
-    RandomStream stream(request.seed, Purpose::sample, b);
+    RandomStream stream(request.seed, Purpose::sample, request.first / block + b);
     for (std::size_t row = b * block; row < std::min(request.count, (b + 1) * block); ++row) {
       const std::size_t k = weight.size() == 1 ? 0 : stream.categorical(weight);
       sample.labels[row] = static_cast<int>(k);

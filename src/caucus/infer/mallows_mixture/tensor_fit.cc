@@ -2,8 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "caucus/base/error.h"
+#include "caucus/base/numeric.h"
+#include "caucus/base/parallel.h"
 #include "caucus/infer/family.h"
+#include "caucus/infer/mallows_mixture/mallows_engine.h"
 #include "caucus/infer/mallows_tensor/learn.h"
 #include "caucus/infer/mallows_tensor/polish.h"
 
@@ -21,9 +26,9 @@ Parameters to_parameters(const tensor::MallowsPair& pair) {
   return parameters;
 }
 
-nlohmann::json report(const tensor::LearnResult& learned, const Dataset& data) {
+nlohmann::json report(const tensor::LearnResult& learned, std::span<const std::string> items) {
   nlohmann::json prefix = nlohmann::json::array();
-  for (ItemId item : learned.common_prefix) prefix.push_back(data.items[item]);
+  for (ItemId item : learned.common_prefix) prefix.push_back(items[item]);
   return {{"branch", tensor::name_of(learned.branch)},
           {"recover_rest", learned.rest},
           {"partitions_tried", learned.partitions_tried},
@@ -38,24 +43,86 @@ nlohmann::json report(const tensor::LearnResult& learned, const Dataset& data) {
           {"trusted", learned.trusted()}};
 }
 
-}  // namespace
-
-FitResult fit_by_tensor(const Dataset& data, const MallowsOptions& options, const Run& run) {
+void require_two(const MallowsOptions& options) {
   if (options.components != 2)
     throw UsageError(
         fmt::format("method tensor fits two groups, not {}; say --components 2, or --method em --init tensor", options.components));
-  require_accepted({true, false, false, false}, data, "method tensor of family mallows");
+}
+
+constexpr Accepts complete_only{true, false, false, false};
+constexpr std::string_view who = "method tensor of family mallows";
+
+// n^3 counts and their partial sums: 1 GB.
+constexpr std::size_t max_items = 400;
+void require_few(std::size_t num_items, const std::string& source) {
+  if (num_items > max_items)
+    throw DataError(fmt::format("{}: {} counts triples of items and takes {} items at most, not {}; say --method em", source, who, max_items, num_items));
+}
+
+FitResult from_learned(const tensor::LearnResult& learned, std::span<const std::string> items) {
+  FitResult result;
+  result.method = "tensor";
+  result.stop_reason = StopReason::closed_form;
+  result.details["tensor"] = report(learned, items);
+  result.warnings = learned.warnings;
+  result.parameters = to_parameters(learned.pair);
+  return result;
+}
+
+// What a pass over the rankings gives for fixed parameters: log-likelihood, entropy of the memberships, and for each group the
+// pairwise weights of its share.
+struct Evaluation {
+  double loglik = 0.0, entropy = 0.0;
+  std::vector<double> mass;
+  std::vector<PairMatrix> pairs;
+
+  explicit Evaluation(std::size_t num_items) : mass(2, 0.0), pairs(2, PairMatrix(num_items)) {}
+  void add(const Evaluation& part) {
+    loglik += part.loglik;
+    entropy += part.entropy;
+    for (std::size_t k = 0; k < 2; ++k) {
+      mass[k] += part.mass[k];
+      for (std::size_t c = 0; c < pairs[k].values().size(); ++c) pairs[k].values()[c] += part.pairs[k].values()[c];
+    }
+  }
+};
+
+void evaluate(const RankingSet& piece, const Parameters& parameters, const Run& run, Evaluation& total) {
+  const std::size_t n = total.pairs[0].num_items();
+  const MallowsEngine engine(piece, n, ConsensusMethod::automatic, {});
+  std::vector<double> joint(piece.size() * 2);
+  engine.log_joint(parameters, run.threads, joint);
+  total.add(parallel_fold(
+      Blocks(piece.size(), 2048, 16), run.threads, [&] { return Evaluation(n); },
+      [&](Evaluation& part, std::size_t begin, std::size_t end) {
+        for (std::size_t i = begin; i < end; ++i) {
+          const auto row = std::span(joint).subspan(2 * i, 2);
+          const double log_prob = log_sum_exp(row), weight = piece.weight(i);
+          part.loglik += weight * log_prob;
+          for (std::size_t k = 0; k < 2; ++k) {
+            const double share = std::exp(row[k] - log_prob);
+            if (!(share > 0.0)) continue;
+            part.entropy -= weight * share * (row[k] - log_prob);
+            part.mass[k] += weight * share;
+            part.pairs[k].add(piece[i], weight * share);
+          }
+        }
+      },
+      [](Evaluation& sum, const Evaluation& part) { sum.add(part); }));
+}
+
+}  // namespace
+
+FitResult fit_by_tensor(const Dataset& data, const MallowsOptions& options, const Run& run) {
+  require_two(options);
+  require_accepted(complete_only, data, who);
+  require_few(data.num_items(), data.source);
   const std::size_t n = data.num_items();
   const tensor::CountSource source = [&](std::span<const ItemId> deleted) {
     return tensor::count_rankings(data.rankings, n, run.threads, deleted);
   };
   const tensor::LearnResult learned = tensor::learn_two_mallows(source({}), source, {}, run.seed);
-  FitResult result;
-  result.method = "tensor";
-  result.stop_reason = StopReason::closed_form;
-  result.details["tensor"] = report(learned, data);
-  result.warnings = learned.warnings;
-  result.parameters = to_parameters(learned.pair);
+  FitResult result = from_learned(learned, data.items);
   if (!options.polish) return result;
 
   StopReason why = StopReason::converged;
@@ -87,6 +154,51 @@ FitResult fit_by_tensor(const Dataset& data, const MallowsOptions& options, cons
   result.iterations = end.iterations;
   result.trace = std::move(end.trace);
   result.stop_reason = end.stop_reason;
+  return result;
+}
+
+FitResult fit_by_tensor(RankingStream& rankings, const MallowsOptions& options, const Run& run) {
+  require_two(options);
+  const std::size_t n = rankings.num_items();
+  require_few(n, "the data");
+  tensor::TopCounts counts(n);
+  RankingSet piece;
+  Dataset refused;  // the first piece with rankings that are not complete orders
+  while (rankings.next(piece)) {
+    if (!refused.rankings.empty()) continue;
+    bool complete = !piece.has_ties();
+    for (std::size_t i = 0; i < piece.size() && complete; ++i) complete = piece.length(i) == n;
+    if (complete)
+      counts.add(tensor::count_rankings(piece, n, run.threads));
+    else
+      refused.rankings = std::move(piece);
+  }
+  // Only now: what is wrong with the text comes first.
+  const Dataset& head = rankings.head();
+  if (!refused.rankings.empty()) {
+    refused.items = head.items;
+    refused.unranked = head.unranked;
+    refused.source = head.source;
+    require_accepted(complete_only, refused, who);
+  }
+  if (n < 2) throw DataError(fmt::format("{}: family mallows needs at least two items", head.source));
+
+  const tensor::CountSource again = [&](std::span<const ItemId> deleted) {
+    tensor::TopCounts rest(n - deleted.size());
+    rankings.rewind();
+    while (rankings.next(piece)) rest.add(tensor::count_rankings(piece, n, run.threads, deleted));
+    return rest;
+  };
+  FitResult result = from_learned(tensor::learn_two_mallows(counts, again, {}, run.seed), head.items);
+
+  Evaluation total(n);
+  rankings.rewind();
+  while (rankings.next(piece)) evaluate(piece, result.parameters, run, total);
+  result.loglik = total.loglik;
+  result.entropy = total.entropy;
+  result.trace.push_back(total.loglik);
+  result.centre_gaps = consensus_gaps(result.parameters, total.mass, total.pairs, rankings.total_weight(), options.consensus, limits_of(run));
+  warn_about_groups(result, n, rankings.total_weight());
   return result;
 }
 

@@ -61,7 +61,7 @@ Sample FittedMixture::sample(const SampleRequest& request) const {
     std::vector<ItemId> order;
     std::vector<std::uint8_t> ends;
     for (std::size_t i = blocks.begin(b); i < blocks.end(b); ++i) {
-      RandomStream random(request.seed, Purpose::sample, i);
+      RandomStream random(request.seed, Purpose::sample, request.first + i);
       const std::size_t k = random.categorical(parameters_.weights);
       result.labels[i] = static_cast<int>(k);
       models_[k].sample(random, request.length, order, ends);
