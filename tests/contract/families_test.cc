@@ -243,6 +243,36 @@ TEST_P(FamilyContract, SamplesInPieces) {
   }
 }
 
+// The top-3 tensor as a start for EM, three groups: one start ends at least as high as the mixture that the rankings came from.
+TEST(InitTensor, OneStartIsEnoughForThreeGroups) {
+  nlohmann::json pl{{"schema", model_schema}, {"family", "pl"}}, mallows{{"schema", model_schema}, {"family", "mallows"}};
+  const std::vector<std::vector<int>> orders{{0, 1, 2, 3, 4, 5, 6, 7}, {7, 5, 3, 1, 6, 4, 2, 0}, {4, 0, 6, 2, 7, 3, 5, 1}};
+  const std::vector<double> weights{0.4, 0.35, 0.25};
+  for (int i = 0; i < 8; ++i) {
+    pl["items"].push_back("i" + std::to_string(i));
+    mallows["items"].push_back("i" + std::to_string(i));
+  }
+  for (std::size_t k = 0; k < 3; ++k) {
+    std::vector<double> utilities(8);
+    for (std::size_t place = 0; place < 8; ++place) utilities[static_cast<std::size_t>(orders[k][place])] = 3.5 - static_cast<double>(place);
+    pl["components"].push_back({{"weight", weights[k]}, {"utilities", utilities}});
+    mallows["components"].push_back({{"weight", weights[k]}, {"consensus", orders[k]}, {"theta", 0.9}});
+  }
+  for (const auto& [json, starts] : {std::pair{pl, "restarts"}, std::pair{mallows, "starts"}}) {
+    const LoadedModel truth = parse_model(json.dump(), "truth");
+    SampleRequest request;
+    request.count = 6000;
+    const Sample sample = truth.model->sample(request);
+    const FitOutcome outcome =
+        find_family(json["family"].get<std::string>()).fit(sample.data, {{"components", "3"}, {"init", "tensor"}, {starts, "1"}}, {});
+    double loglik = 0.0;
+    const std::vector<double> log_prob = log_probs(*truth.model, sample.data, 1);
+    for (std::size_t i = 0; i < log_prob.size(); ++i) loglik += sample.data.rankings.weight(i) * log_prob[i];
+    EXPECT_GE(outcome.summary.loglik, loglik) << json["family"];
+    EXPECT_LE(outcome.summary.loglik, loglik + 60.0) << json["family"];  // half a chi-square of 23 at most: 60 is beyond any chance
+  }
+}
+
 std::string name_of_case(const ::testing::TestParamInfo<Case>& info) {
   std::string name = info.param.name + "_" + info.param.method;
   for (char& c : name)
