@@ -58,6 +58,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const out = process.argv[2];
   if (!out) throw new Error("usage: node tools/bundle.mjs OUT_DIR");
   const { page, script } = await makePage();
+  if (gzipSync(script).length > 400e3) throw new Error("the script is larger than 400 kB gzipped");
   mkdirSync(out, { recursive: true });
   writeFileSync(join(out, "page.html"), page);
   writeFileSync(join(out, "page.cc"), asSource(page));
