@@ -20,7 +20,7 @@ class Reporter {
   Reporter(const Run& run, int limit) : run_(run), limit_(limit) {}
 
   StopReason* tell(std::string_view phase, int iteration, double objective) {
-    if (stopped_.load(std::memory_order_relaxed)) return &why_;
+    if (stopped_.load(std::memory_order_acquire)) return &why_;  // with why_ as it was written before
     if (run_.observer == nullptr && run_.time_limit == infinity) return nullptr;
     const std::lock_guard lock(mutex_);
     if (stopped_) return &why_;
