@@ -21,9 +21,9 @@
 #include "caucus/infer/pl_mixture/start.h"
 #include "caucus/io/io.h"
 #include "caucus/io/table.h"
-#include "caucus/model/plackett_luce_mixture.h"
 #include "caucus/service/folds.h"
 #include "harness.h"
+#include "theorem1.h"
 
 namespace {
 
@@ -73,13 +73,9 @@ void figure1(const Settings& settings, Results& results) {
         const auto key = [&](const std::string& what) { return fmt::format("figure1/K={}/m={}/trial={}/{}", num, m, trial, what); };
         if (std::ranges::all_of(methods, [&](const std::string& method) { return results.has(key(method)); })) continue;
         const auto seed = static_cast<std::uint64_t>(trial);
-        const PlackettLuceTruth truth = theorem1_truth(n, num, informative, seed);
-        Parameters at(num, n);
-        at.weights = truth.weights;
-        at.utilities = truth.utilities;
-        std::vector<std::string> items;
-        for (std::size_t i = 0; i < n; ++i) items.push_back(std::to_string(i + 1));
-        const Dataset data = FittedMixture(items, Unranked::last, at).sample({m, seed, settings.threads, 0}).data;
+        const Theorem1 drawn = draw_theorem1(n, num, informative, m, seed, settings.threads);
+        const PlackettLuceTruth& truth = drawn.truth;
+        const Dataset& data = drawn.data;
         const Objective objective(data, num, 0.0, settings.threads);
         for (const auto& [name, init] : {std::pair{"spectral", Init::spectral}, std::pair{"random", Init::random}, std::pair{"moments", Init::moments}}) {
           if (results.has(key(name))) continue;

@@ -14,10 +14,9 @@
 #include <fmt/format.h>
 
 #include "caucus/infer/pl_mixture/fit.h"
-#include "caucus/infer/pl_mixture/fitted.h"
 #include "caucus/infer/pl_mixture/methods.h"
 #include "caucus/infer/pl_mixture/start.h"
-#include "caucus/model/plackett_luce_mixture.h"
+#include "theorem1.h"
 
 namespace {
 
@@ -66,13 +65,7 @@ int main(int argc, char** argv) {
   std::vector<Tally> tallies(variants.size());
   double truth_error = 0.0;
   for (std::size_t seed = 1; seed <= seeds; ++seed) {
-    const PlackettLuceTruth truth = theorem1_truth(n, num, informative, seed);
-    Parameters at(num, n);
-    at.weights = truth.weights;
-    at.utilities = truth.utilities;
-    std::vector<std::string> items;
-    for (std::size_t i = 0; i < n; ++i) items.push_back(std::to_string(i + 1));
-    const Dataset data = FittedMixture(items, Unranked::last, at).sample({m, seed, threads, 0}).data;
+    const auto [truth, at, data] = experiments::draw_theorem1(n, num, informative, m, seed, threads);
     const Objective objective(data, num, 0.0, threads);
     const Solution reference = run_method(objective, Method::em, Chain::automatic, at, SolveOptions{}, Run{});
     const double best = plackett_luce_distance(reference.parameters.utilities, truth.utilities, n);
