@@ -74,6 +74,11 @@ class Buffer {
     if (size > size_) std::fill(data_ + size_, data_ + size, value);
     size_ = size;
   }
+  // Room for `capacity` values, which may be written before resize_written() counts them in.
+  void reserve(std::size_t capacity) {
+    if (capacity > capacity_) reallocate(std::max(capacity, capacity_ * 2));
+  }
+  void resize_written(std::size_t size) { size_ = size; }
   void clear() { size_ = 0; }
   void shrink_to_fit() {
     if (size_ < capacity_) reallocate(size_);
@@ -106,7 +111,7 @@ class Buffer {
     } else if (is_mapped(capacity) || is_mapped(capacity_)) {
       T* const fresh = is_mapped(capacity) ? map(capacity) : static_cast<T*>(std::malloc(capacity * sizeof(T)));
       if (fresh == nullptr) throw std::bad_alloc();
-      if (size_ > 0) std::memcpy(fresh, data_, std::min(size_, capacity) * sizeof(T));
+      if (capacity_ > 0) std::memcpy(fresh, data_, std::min(capacity_, capacity) * sizeof(T));  // all of it: see reserve()
       release();
       data_ = fresh;
     } else {

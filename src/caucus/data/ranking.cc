@@ -72,24 +72,36 @@ std::size_t RankingSetBuilder::num_distinct() {
   return set_.size();
 }
 
-bool RankingSetBuilder::same_as_stored(std::size_t index, std::span<const ItemId> items,
-                                       std::span<const std::uint8_t> group_ends) const {
+bool RankingSetBuilder::same_as_stored(std::size_t index, std::uint64_t from, std::uint32_t size) const {
   const std::uint64_t begin = set_.offsets_[index];
-  if (set_.offsets_[index + 1] - begin != items.size()) return false;
-  if (!std::equal(items.begin(), items.end(), set_.items_.begin() + begin)) return false;
-  if (set_.group_ends_.empty() && group_ends.empty()) return true;
-  for (std::size_t i = 0; i < items.size(); ++i) {
-    const bool stored = set_.group_ends_.empty() || set_.group_ends_[begin + i] != 0;
-    if (stored != (group_ends.empty() || group_ends[i] != 0)) return false;
-  }
-  return true;
+  if (set_.offsets_[index + 1] - begin != size) return false;
+  if (std::memcmp(set_.items_.data() + begin, set_.items_.data() + from, size * sizeof(ItemId)) != 0) return false;
+  return set_.group_ends_.empty() || std::memcmp(set_.group_ends_.data() + begin, set_.group_ends_.data() + from, size) == 0;
 }
 
 namespace {
 
-std::uint32_t hash_of(std::span<const ItemId> items, std::span<const std::uint8_t> group_ends) {
-  std::uint64_t hash = XXH3_64bits(items.data(), items.size_bytes());
-  if (!group_ends.empty()) hash ^= XXH3_64bits_withSeed(group_ends.data(), group_ends.size_bytes(), 1);
+// Products of 128 bits folded to 64, 16 bytes at a time (the scheme of wyhash). Most rows are shorter than what a general hash is
+// made for.
+std::uint32_t hash_of(const ItemId* items, std::size_t size) {
+  constexpr std::uint64_t first = 0x9e3779b97f4a7c15ULL, second = 0xe7037ed1a0b428dbULL;
+  const auto fold = [](std::uint64_t a, std::uint64_t b) {
+    const auto product = static_cast<unsigned __int128>(a) * b;
+    return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
+  };
+  std::uint64_t state = first ^ (size * second);
+  std::size_t i = 0;
+  for (; i + 4 <= size; i += 4) {
+    std::uint64_t low = 0, high = 0;
+    std::memcpy(&low, items + i, 8);
+    std::memcpy(&high, items + i + 2, 8);
+    state = fold(low ^ first ^ state, high ^ second);
+  }
+  if (i < size) {
+    const std::uint64_t a = items[i], b = i + 1 < size ? items[i + 1] : 0, c = i + 2 < size ? items[i + 2] : 0;
+    state = fold((a << 32 | b) ^ first ^ state, c ^ second);
+  }
+  const std::uint64_t hash = fold(state ^ second, first);
   return static_cast<std::uint32_t>(hash >> 32 ^ hash);
 }
 
@@ -109,7 +121,12 @@ void sort_groups(std::span<ItemId> items, std::span<const std::uint8_t> group_en
 }  // namespace
 
 void RankingSetBuilder::grow_table() {
-  const std::size_t size = std::max<std::size_t>(1024, table_.size() * 2);
+  std::size_t size = std::max<std::size_t>(1024, table_.size() * 2);
+  // As many distinct rankings as this share of all rows; later rows repeat earlier ones more often, so it is no underestimate.
+  if (const std::size_t rows = set_.num_rows(); rows > 0 && expected_rows_ > rows) {
+    const double expected = static_cast<double>(set_.size()) / static_cast<double>(rows) * static_cast<double>(expected_rows_);
+    while (static_cast<double>(size) < 4.0 / 3.0 * expected && size < table_.size() * 64) size *= 2;
+  }
   table_ = {};
   table_ = Buffer<std::uint32_t>::zeros(size);
   const auto mask = static_cast<std::uint32_t>(size - 1);
@@ -124,29 +141,32 @@ void RankingSetBuilder::grow_table() {
 }
 
 std::size_t RankingSetBuilder::add(std::span<const ItemId> items, double weight, std::span<const std::uint8_t> group_ends) {
+  append(items, weight, group_ends);
   flush();
-  if (has_tie(group_ends)) {
-    scratch_items_.assign(items.begin(), items.end());
-    sort_groups(scratch_items_, group_ends);
-    items = scratch_items_;
-  } else {
-    group_ends = {};
-  }
-  return insert(items, weight, group_ends, hash_of(items, group_ends));
+  return last_index_;
 }
 
 void RankingSetBuilder::append(std::span<const ItemId> items, double weight, std::span<const std::uint8_t> group_ends) {
-  const std::size_t begin = waiting_items_.size();
-  const bool ties = has_tie(group_ends);
-  waiting_items_.append(items);
-  if (ties) {
-    waiting_ends_.resize(begin, 1);
-    waiting_ends_.append(group_ends);
-    sort_groups({waiting_items_.data() + begin, items.size()}, group_ends);
-    items = {waiting_items_.data() + begin, items.size()};
+  ItemId* const row = room(items.size());
+  std::copy(items.begin(), items.end(), row);
+  std::uint32_t hash = 0;
+  if (has_tie(group_ends)) {
+    sort_groups({row, items.size()}, group_ends);
+    set_.group_ends_.resize(waiting_end_, 1);
+    set_.group_ends_.append(group_ends);
+    hash = static_cast<std::uint32_t>(XXH3_64bits(group_ends.data(), group_ends.size_bytes()));
   }
-  const std::uint32_t hash = hash_of(items, ties ? group_ends : std::span<const std::uint8_t>{});
-  waiting_.push_back({begin, weight, static_cast<std::uint32_t>(items.size()), hash, ties});
+  wait(items.size(), weight, hash ^ hash_of(row, items.size()));
+}
+
+void RankingSetBuilder::written(std::size_t size, double weight) {
+  wait(size, weight, hash_of(set_.items_.data() + waiting_end_, size));
+}
+
+void RankingSetBuilder::wait(std::size_t size, double weight, std::uint32_t hash) {
+  waiting_end_ += size;
+  if (!set_.group_ends_.empty()) set_.group_ends_.resize(waiting_end_, 1);
+  waiting_.push_back({weight, static_cast<std::uint32_t>(size), hash});
   if (!table_.empty()) __builtin_prefetch(&table_[hash & (table_.size() - 1)]);
   if (waiting_.size() >= batch) flush();
 }
@@ -169,25 +189,25 @@ void RankingSetBuilder::flush() {
     for (const Waiting& row : waiting_)
       if (const std::size_t index = likely(row); index != 0) __builtin_prefetch(set_.items_.data() + set_.offsets_[index - 1]);
   }
+  std::uint64_t from = set_.offsets_[set_.size()];
   for (const Waiting& row : waiting_) {
-    const std::span<const ItemId> items{waiting_items_.data() + row.begin, row.size};
-    const std::span<const std::uint8_t> ends{row.ties ? waiting_ends_.data() + row.begin : nullptr, row.ties ? row.size : 0};
-    insert(items, row.weight, ends, row.hash);
+    last_index_ = insert(from, row);
+    from += row.size;
   }
   waiting_.clear();
-  waiting_items_.clear();
-  waiting_ends_.clear();
+  waiting_end_ = set_.offsets_[set_.size()];
+  set_.items_.resize_written(waiting_end_);
+  if (!set_.group_ends_.empty()) set_.group_ends_.resize(waiting_end_);
 }
 
-std::size_t RankingSetBuilder::insert(std::span<const ItemId> items, double weight, std::span<const std::uint8_t> group_ends,
-                                      std::uint32_t hash) {
+std::size_t RankingSetBuilder::insert(std::uint64_t from, const Waiting& row) {
   // Three quarters full at most, so the table costs 5 to 11 bytes per distinct ranking, and the hashes 4.
   if (table_.empty() || set_.size() + set_.size() / 3 >= table_.size()) grow_table();
   const auto mask = static_cast<std::uint32_t>(table_.size() - 1);
   const auto matches = [&](std::uint32_t entry) {
-    return ((entry ^ hash) & ~mask) == 0 && same_as_stored((entry & mask) - 1, items, group_ends);
+    return ((entry ^ row.hash) & ~mask) == 0 && same_as_stored((entry & mask) - 1, from, row.size);
   };
-  std::size_t slot = hash & mask;
+  std::size_t slot = row.hash & mask;
   while (table_[slot] != 0 && !matches(table_[slot])) slot = (slot + 1) & mask;
 
   const bool fresh = table_[slot] == 0;
@@ -201,25 +221,25 @@ std::size_t RankingSetBuilder::insert(std::span<const ItemId> items, double weig
   }
   if (merged_) {
     set_.row_rankings_.push_back(static_cast<std::uint32_t>(index));
-    set_.row_weights_.push_back(weight);
+    set_.row_weights_.push_back(row.weight);
   }
-  set_.total_weight_ += weight;
+  set_.total_weight_ += row.weight;
   if (!fresh) {
-    set_.weights_[index] += weight;
+    set_.weights_[index] += row.weight;
     return index;
   }
 
   if (set_.size() >= std::numeric_limits<std::uint32_t>::max() / 2) throw DataError("more than 2 billion distinct rankings");
-  table_[slot] = (hash & ~mask) | static_cast<std::uint32_t>(index + 1);
-  hashes_.push_back(hash);
-  if (!group_ends.empty() && set_.group_ends_.empty()) set_.group_ends_.resize(set_.items_.size(), 1);
-  set_.items_.append(items);
-  if (!group_ends.empty())
-    set_.group_ends_.append(group_ends);
-  else if (!set_.group_ends_.empty())
-    set_.group_ends_.resize(set_.items_.size(), 1);
-  set_.offsets_.push_back(set_.items_.size());
-  set_.weights_.push_back(weight);
+  table_[slot] = (row.hash & ~mask) | static_cast<std::uint32_t>(index + 1);
+  hashes_.push_back(row.hash);
+  // It stays where it is, or moves up to where repeated rows lay.
+  const std::uint64_t to = set_.offsets_[index];
+  if (to != from) {
+    std::memmove(set_.items_.data() + to, set_.items_.data() + from, row.size * sizeof(ItemId));
+    if (!set_.group_ends_.empty()) std::memmove(set_.group_ends_.data() + to, set_.group_ends_.data() + from, row.size);
+  }
+  set_.offsets_.push_back(to + row.size);
+  set_.weights_.push_back(row.weight);
   return index;
 }
 

@@ -115,15 +115,23 @@ class RankingSetBuilder {
   RankingSetBuilder(RankingSetBuilder&&) noexcept;
   RankingSetBuilder& operator=(RankingSetBuilder&&) noexcept;
 
-  // Items best first, each at most once (the caller checks), weight > 0. group_ends: one flag per item,
-  // 1 where a tie-group ends (the last must be 1); empty means no ties. Order inside a group is free.
-  // Returns the index of the distinct ranking.
+  // Items best first, each at most once (the caller checks), weight > 0. group_ends: one flag per item, 1 where a tie-group ends
+  // (the last must be 1), else 0; empty means no ties. Order inside a group is free. Returns the index of the distinct ranking.
   std::size_t add(std::span<const ItemId> items, double weight = 1.0, std::span<const std::uint8_t> group_ends = {});
   // The same where the index is of no use: rows wait in small batches so that the memory their lookups touch is fetched ahead.
   // Faster by half on large sets of distinct rankings. May be mixed with add().
   void append(std::span<const ItemId> items, double weight = 1.0, std::span<const std::uint8_t> group_ends = {});
+  // append() without ties and without a copy: room for up to `max_size` items, and how many of them were written there.
+  // room() may be called again before written(): the row is begun anew.
+  ItemId* room(std::size_t max_size) {
+    set_.items_.reserve(waiting_end_ + max_size + 1);
+    return set_.items_.data() + waiting_end_;
+  }
+  void written(std::size_t size, double weight);
   // The same from tie-groups.
   std::size_t add_groups(std::span<const std::vector<ItemId>> groups, double weight = 1.0);
+  // How many rows there will be, as far as is known: the table grows to its size in fewer steps.
+  void expect_rows(std::size_t rows) { expected_rows_ = rows; }
 
   std::size_t num_rows();
   std::size_t num_distinct();
@@ -131,16 +139,15 @@ class RankingSetBuilder {
 
  private:
   struct Waiting {
-    std::uint64_t begin;  // in waiting_items_
     double weight;
     std::uint32_t size;
     std::uint32_t hash;
-    bool ties;
   };
   static constexpr std::size_t batch = 32;
 
-  std::size_t insert(std::span<const ItemId> items, double weight, std::span<const std::uint8_t> group_ends, std::uint32_t hash);
-  bool same_as_stored(std::size_t index, std::span<const ItemId> items, std::span<const std::uint8_t> group_ends) const;
+  void wait(std::size_t size, double weight, std::uint32_t hash);
+  std::size_t insert(std::uint64_t from, const Waiting& row);
+  bool same_as_stored(std::size_t index, std::uint64_t from, std::uint32_t size) const;
   void grow_table();
   void flush();
 
@@ -149,10 +156,11 @@ class RankingSetBuilder {
   // bits of the hash above them: four bytes, so that more of the table stays in the cache. 0 = free.
   Buffer<std::uint32_t> table_;
   Buffer<std::uint32_t> hashes_;  // of each distinct ranking, for when the table grows
-  std::vector<ItemId> scratch_items_;
+  // Rows that wait lie behind the stored ones in the arrays of set_, up to waiting_end_: those that are new stay there.
   std::vector<Waiting> waiting_;
-  Buffer<ItemId> waiting_items_;
-  Buffer<std::uint8_t> waiting_ends_;  // as long as waiting_items_ where any waiting row has ties
+  std::uint64_t waiting_end_ = 0;
+  std::size_t last_index_ = 0;  // of the row last stored
+  std::size_t expected_rows_ = 0;
   bool merged_ = false;
 };
 

@@ -97,14 +97,17 @@ class BallotRows {
     return true;
   }
 
-  // A whole ballot without ties, each item at most once: the caller has checked with mark().
-  void add_strict(std::span<const ItemId> items, double weight) { builder_.append(items, weight); }
-  // Starts a ballot whose items go to add_strict(); returns its stamp. `items` bounds the ids.
-  std::uint64_t begin_strict(std::size_t items) {
-    if (seen_.size() < items) seen_.resize(items, 0);
-    return ++stamp_;
+  // A whole ballot without ties, each item at most once: the caller writes it to room() and checks it with marks().
+  struct Strict {
+    ItemId* room;
+    std::uint64_t* marks;  // by item: the last ballot that listed it
+    std::uint64_t stamp;   // of this ballot
+  };
+  Strict begin_strict(std::size_t num_items) {  // bounds the ids
+    if (seen_.size() < num_items) seen_.resize(num_items, 0);
+    return {builder_.room(num_items), seen_.data(), ++stamp_};
   }
-  std::uint64_t* marks() { return seen_.data(); }  // by item: the last ballot that listed it
+  void finish_strict(std::size_t size, double weight) { builder_.written(size, weight); }
 
   std::size_t num_empty() const { return num_empty_; }
   void count_empty() { ++num_empty_; }

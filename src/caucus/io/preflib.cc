@@ -82,7 +82,6 @@ class BallotReader {
   const char* read_plain_lines(const char* p, const char* stop, std::size_t& line) {
     if (!names_given || reverse) return p;
     const std::span<const ItemId> ids = alternatives_.dense();
-    plain_items_.resize(alternatives_.size());
     const char* line_begin = p;
     while (p < stop) {
       std::uint64_t count = 0;
@@ -91,8 +90,7 @@ class BallotReader {
       if (p == digits || p - digits > 15 || count == 0 || *p != separator_) return line_begin;
       ++p;
       p += *p == ' ' ? 1 : 0;
-      const std::uint64_t stamp = rows.begin_strict(plain_items_.size());
-      std::uint64_t* marks = rows.marks();
+      const auto [room, marks, stamp] = rows.begin_strict(alternatives_.size());
       std::size_t length = 0;
       for (;;) {
         unsigned number = static_cast<unsigned char>(*p) - unsigned{'0'};
@@ -105,7 +103,7 @@ class BallotReader {
         const ItemId item = ids[number];
         if (item == NumberIndex::none || marks[item] == stamp) return line_begin;
         marks[item] = stamp;
-        plain_items_[length++] = item;
+        room[length++] = item;
         if (*p == ',') {
           ++p;
           p += *p == ' ' ? 1 : 0;
@@ -115,7 +113,7 @@ class BallotReader {
         if (*p != '\n') return line_begin;
         break;
       }
-      rows.add_strict({plain_items_.data(), length}, static_cast<double>(count));
+      rows.finish_strict(length, static_cast<double>(count));
       ++num_lines;
       ++line;
       line_begin = ++p;
@@ -236,7 +234,6 @@ class BallotReader {
   Diagnostics& diagnostics_;
   Alternatives& alternatives_;
   char separator_;
-  std::vector<ItemId> plain_items_;
   const char* line_begin_ = nullptr;
   std::size_t line_ = 0;
 };
@@ -418,6 +415,9 @@ class PreflibReader final : public LineReader {
     }
   }
 
+  // What was fed so far is this share of the text: the rest has about as many rows per byte.
+  void expect_share(double share) { ballots_.rows.builder().expect_rows(static_cast<std::size_t>(static_cast<double>(ballots_.num_lines) / share)); }
+
   bool header_ended() const override { return !in_header_; }
   bool items_known() const override { return !in_header_ && ballots_.names_given; }
   std::size_t num_items() const override { return alternatives_.size(); }
@@ -470,6 +470,7 @@ Dataset read_preflib(const Source& source, const ReadOptions& options) {
     const std::size_t end = end_of_piece(text, position, piece_bytes);
     reader.feed(text.substr(position, end - position));
     position = end;
+    reader.expect_share(static_cast<double>(position) / static_cast<double>(text.size()));
     source.release(position);
   }
   return reader.finish();
