@@ -1,7 +1,4 @@
-# Every experiments/*.cc is a program of its own: it reproduces a table or a figure and writes small JSON and Markdown files.
+# One program; experiments/paperN.cc has the tables and figures of paper N.
 file(GLOB experiments CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/experiments/*.cc)
-foreach(experiment IN LISTS experiments)
-  get_filename_component(name ${experiment} NAME_WE)
-  add_executable(${name} ${experiment})
-  target_link_libraries(${name} PRIVATE caucus::caucus)
-endforeach()
+add_executable(caucus-experiments ${experiments})
+target_link_libraries(caucus-experiments PRIVATE caucus::caucus)

@@ -3,12 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <map>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,42 +21,9 @@ using Json = nlohmann::ordered_json;
 
 struct Settings {
   std::string data, out;
-  bool quick = false, report_only = false;
+  bool quick = false;
   int trials = 0, threads = 1;  // trials 0: the paper's number
-  std::set<std::string> only;
-  bool wants(const std::string& part) const { return only.empty() || only.contains(part); }
 };
-
-// --data FOLDER --out FOLDER [--quick] [--only a,b] [--trials N] [--threads N] [--report]. Ends the program where they make no sense.
-inline Settings parse_settings(int argc, char** argv, const char* parts) {
-  Settings settings;
-  const auto fail = [&](const std::string& why) {
-    fmt::print(stderr, "{}\nusage: {} --data FOLDER --out FOLDER [--quick] [--only {}] [--trials N] [--threads N] [--report]\n", why, argv[0], parts);
-    std::exit(64);
-  };
-  for (int i = 1; i < argc; ++i) {
-    const std::string flag = argv[i];
-    const auto value = [&]() -> std::string {
-      if (i + 1 >= argc) fail(flag + " needs a value");
-      return argv[++i];
-    };
-    if (flag == "--data") settings.data = value();
-    else if (flag == "--out") settings.out = value();
-    else if (flag == "--quick") settings.quick = true;
-    else if (flag == "--report") settings.report_only = true;
-    else if (flag == "--trials") settings.trials = std::stoi(value());
-    else if (flag == "--threads") settings.threads = std::stoi(value());
-    else if (flag == "--only") {
-      const std::string list = value() + ",";
-      for (std::size_t at = 0, comma = 0; (comma = list.find(',', at)) != std::string::npos; at = comma + 1)
-        if (comma > at) settings.only.insert(list.substr(at, comma - at));
-    } else {
-      fail("unknown flag " + flag);
-    }
-  }
-  if (settings.out.empty() || (settings.data.empty() && !settings.report_only)) fail("--data and --out are needed");
-  return settings;
-}
 
 // One unit of work is one line of a JSON-lines file, found by its key: what is there is not run again.
 class Results {
@@ -98,6 +63,26 @@ struct Mean {
     return std::sqrt(std::max(0.0, (squares - sum * sum / n) / (n - 1.0)));
   }
 };
+
+// What a table or figure of a paper looks like from the results so far: Markdown, ours next to the paper's, and a picture (may be empty).
+struct Report {
+  std::string table, svg;
+};
+
+// One table or figure of a paper. `run` adds to the results what is not there yet; `report` only reads them.
+struct Target {
+  std::string name;  // "paper1-table1": "paper1" names the file of results, which targets of one paper share
+  std::string what;
+  void (*run)(const Settings&, Results&);
+  Report (*report)(const Settings&, const Results&);
+};
+
+// Each paper's, in the order of the paper.
+std::vector<Target> paper1_targets();
+std::vector<Target> paper2_targets();
+std::vector<Target> paper3_targets();
+std::vector<Target> paper4_targets();
+std::vector<Target> paper5_targets();
 
 struct Series {
   std::string name;

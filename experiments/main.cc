@@ -1,0 +1,122 @@
+// caucus-experiments: the tables and figures of the five papers, one target each.
+//
+//   caucus-experiments list
+//   caucus-experiments run    all|NAME... [--quick] [--data DIR] [--out DIR] [--trials N] [--threads N]
+//   caucus-experiments tables all|NAME... [--quick] [--out DIR] [--docs FILE]
+//
+// `run` does what is not yet in OUT/paperN.jsonl, one line per unit of work, so a run that was stopped goes on; then it writes
+// OUT/NAME.md and OUT/NAME.svg. `tables` only writes these, and with --docs also puts each table between the lines
+// "<!-- NAME -->" and "<!-- end -->" of FILE. --quick has files of its own: paperN-quick.jsonl, NAME-quick.md.
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "caucus/base/error.h"
+#include "caucus/io/io.h"
+#include "harness.h"
+
+namespace {
+
+using namespace caucus;
+using namespace caucus::experiments;
+
+std::vector<Target> all_targets() {
+  std::vector<Target> all;
+  for (const auto& paper : {paper1_targets, paper2_targets, paper3_targets, paper4_targets, paper5_targets})
+    for (Target& target : paper()) all.push_back(std::move(target));
+  return all;
+}
+
+struct Arguments {
+  std::string command, docs;
+  std::vector<Target> targets;
+  Settings settings;
+};
+
+Arguments parse(int argc, char** argv) {
+  Arguments result;
+  const char* data = std::getenv("CAUCUS_DATA");
+  result.settings.data = data != nullptr ? data : "../shared/data";
+  result.settings.out = "experiments/results";
+  const std::vector<Target> all = all_targets();
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    const auto value = [&]() -> std::string {
+      if (i + 1 >= argc) throw UsageError(word + " needs a value");
+      return argv[++i];
+    };
+    if (word == "--data") result.settings.data = value();
+    else if (word == "--out") result.settings.out = value();
+    else if (word == "--docs") result.docs = value();
+    else if (word == "--quick") result.settings.quick = true;
+    else if (word == "--trials") result.settings.trials = std::stoi(value());
+    else if (word == "--threads") result.settings.threads = std::stoi(value());
+    else if (word.starts_with("-")) throw UsageError("unknown flag " + word);
+    else if (result.command.empty()) result.command = word;
+    else {
+      const std::size_t before = result.targets.size();
+      for (const Target& target : all)  // "paper1" is all of paper 1
+        if (word == "all" || target.name == word || target.name.starts_with(word + "-")) result.targets.push_back(target);
+      if (result.targets.size() == before) throw UsageError("there is no target " + word + "; caucus-experiments list names them");
+    }
+  }
+  if (result.command != "list" && result.command != "run" && result.command != "tables")
+    throw UsageError("usage: caucus-experiments list | run all|NAME... [--quick] [--data DIR] [--out DIR] [--trials N] [--threads N] | tables all|NAME... [--docs FILE]");
+  if (result.command != "list" && result.targets.empty()) throw UsageError("say which target, or all");
+  return result;
+}
+
+void put_between_markers(std::string& text, const std::string& name, const std::string& table) {
+  const std::string begin = "<!-- " + name + " -->\n", end = "<!-- end -->";
+  const std::size_t from = text.find(begin);
+  if (from == std::string::npos) return;
+  const std::size_t to = text.find(end, from);
+  if (to == std::string::npos) throw DataError("no " + end + " after " + begin);
+  text.replace(from + begin.size(), to - from - begin.size(), table);
+}
+
+std::string read_text(const std::string& path) {
+  std::ifstream in(path);
+  if (!in) throw NoInputError(path + " cannot be read");
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  const Arguments arguments = parse(argc, argv);
+  const Settings& settings = arguments.settings;
+  if (arguments.command == "list") {
+    for (const Target& target : all_targets()) fmt::print("{:18} {}\n", target.name, target.what);
+    return 0;
+  }
+  const std::string suffix = settings.quick ? "-quick" : "";
+  std::string docs = arguments.docs.empty() ? std::string() : read_text(arguments.docs);
+  std::map<std::string, Results> files;
+  for (const Target& target : arguments.targets) {
+    const std::string paper = target.name.substr(0, target.name.find('-'));
+    Results& results = files.try_emplace(paper, settings.out + "/" + paper + suffix + ".jsonl").first->second;
+    if (arguments.command == "run") {
+      fmt::print(stderr, "{}: {}\n", target.name, target.what);
+      target.run(settings, results);
+    }
+    const Report report = target.report(settings, results);
+    if (!report.table.empty()) write_file(settings.out + "/" + target.name + suffix + ".md", report.table);
+    if (!report.svg.empty()) write_file(settings.out + "/" + target.name + suffix + ".svg", report.svg);
+    if (!docs.empty() && !report.table.empty()) put_between_markers(docs, target.name, report.table);
+  }
+  if (!docs.empty()) write_file(arguments.docs, docs);
+  return 0;
+} catch (const caucus::UsageError& error) {
+  fmt::print(stderr, "caucus-experiments: {}\n", error.what());
+  return 64;
+} catch (const std::exception& error) {
+  fmt::print(stderr, "caucus-experiments: {}\n", error.what());
+  return 1;
+}
