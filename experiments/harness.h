@@ -89,15 +89,17 @@ struct Series {
   std::vector<std::pair<double, double>> points;
 };
 
-// One panel with logarithmic axes, lines named at their ends' colours.
-inline std::string line_chart(const std::string& title, const std::string& x_label, const std::string& y_label, const std::vector<Series>& all, double left, bool log_y = true) {
+// One panel, lines named beside it. Axes are logarithmic unless told otherwise.
+inline std::string line_chart(const std::string& title, const std::string& x_label, const std::string& y_label, const std::vector<Series>& all, double left,
+                              bool log_y = true, bool log_x = true) {
   constexpr double size = 300, top = 30;
   const char* colours[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"};
   double x_low = 1e300, x_high = -1e300, y_low = 1e300, y_high = -1e300;
+  const auto x_of = [&](double x) { return log_x ? std::log10(x) : x; };
   const auto y_of = [&](double y) { return log_y ? std::log10(y) : y; };
   for (const Series& series : all)
     for (const auto& [x, y] : series.points) {
-      x_low = std::min(x_low, std::log10(x)), x_high = std::max(x_high, std::log10(x));
+      x_low = std::min(x_low, x_of(x)), x_high = std::max(x_high, x_of(x));
       y_low = std::min(y_low, y_of(y)), y_high = std::max(y_high, y_of(y));
     }
   if (x_low > x_high) return {};
@@ -105,7 +107,7 @@ inline std::string line_chart(const std::string& title, const std::string& x_lab
   if (y_high - y_low < 1e-9) y_high += 1.0;
   const double pad = 0.05 * (y_high - y_low);
   y_low -= pad, y_high += pad;
-  const auto px = [&](double x) { return left + size * (std::log10(x) - x_low) / (x_high - x_low); };
+  const auto px = [&](double x) { return left + size * (x_of(x) - x_low) / (x_high - x_low); };
   const auto py = [&](double y) { return top + size * (1.0 - (y_of(y) - y_low) / (y_high - y_low)); };
   std::string svg = fmt::format(
       "<text x=\"{}\" y=\"18\" font-weight=\"bold\">{}</text><rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"none\" stroke=\"#999\"/>\n"
@@ -133,6 +135,41 @@ inline std::string line_chart(const std::string& title, const std::string& x_lab
 inline std::string svg_page(double width, double height, const std::string& body) {
   return fmt::format("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{}\" height=\"{}\" font-family=\"sans-serif\" font-size=\"11\">\n"
                      "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n{}</svg>\n", width, height, body);
+}
+
+// Rows of named values on one axis: a table one can see.
+inline std::string dot_chart(const std::string& title, const std::string& x_label, const std::vector<std::pair<std::string, std::vector<Series>>>& rows) {
+  const char* colours[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"};
+  constexpr double left = 190, width = 420, top = 34, step = 20;
+  double low = 1e300, high = -1e300;
+  std::vector<std::string> names;
+  for (const auto& [name, row] : rows)
+    for (const Series& series : row) {
+      if (std::find(names.begin(), names.end(), series.name) == names.end()) names.push_back(series.name);
+      for (const auto& point : series.points) low = std::min(low, point.first), high = std::max(high, point.first);
+    }
+  if (low > high) return {};
+  const double pad = high > low ? 0.04 * (high - low) : 1.0;
+  low -= pad, high += pad;
+  const double bottom = top + step * static_cast<double>(rows.size());
+  std::string body = fmt::format("<text x=\"10\" y=\"18\" font-weight=\"bold\">{}</text>\n<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n", title,
+                                 left + width / 2, bottom + 34, x_label);
+  for (int i = 0; i <= 4; ++i)
+    body += fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">{:.4g}</text>\n", left + width * i / 4.0, bottom + 16, low + (high - low) * i / 4.0);
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    const double y = top + step * (static_cast<double>(r) + 0.5);
+    body += fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text><line x1=\"{}\" x2=\"{}\" y1=\"{}\" y2=\"{}\" stroke=\"#ddd\"/>\n", left - 8, y + 4,
+                        rows[r].first, left, left + width, y, y);
+    for (const Series& series : rows[r].second) {
+      const auto at = static_cast<std::size_t>(std::find(names.begin(), names.end(), series.name) - names.begin());
+      for (const auto& point : series.points)
+        body += fmt::format("<circle cx=\"{:.1f}\" cy=\"{}\" r=\"4\" fill=\"{}\" fill-opacity=\"0.75\"/>\n", left + width * (point.first - low) / (high - low), y, colours[at % 7]);
+    }
+  }
+  for (std::size_t s = 0; s < names.size(); ++s)
+    body += fmt::format("<text x=\"{}\" y=\"{}\" fill=\"{}\">{}</text>\n", left + width + 14, top + 14 + 15 * static_cast<double>(s), colours[s % 7], names[s]);
+  const double height = std::max(bottom, top + 15 * static_cast<double>(names.size())) + 46;
+  return svg_page(left + width + 190, height, body);
 }
 
 }  // namespace caucus::experiments

@@ -1,17 +1,14 @@
 // Figure 1, Table 1 and Figure 2 of paper 1, Nguyen & Zhang (2023), "Efficient and accurate learning of mixtures of Plackett-Luce models".
 //
-//   paper1 --data SHARED/data --out DIR [--quick] [--only figure1,table1,figure2] [--trials N] [--threads N] [--report]
-//
-// Every fit is one line of DIR/paper1.jsonl and is not run again: stop it and start it as you like. --report only writes DIR/paper1.md and the
-// figures from what is there. All methods start from the same spectral estimate, as in the paper; "em" is our default method from that start.
+// All methods start from the same spectral estimate, as in the paper; "em" is our default method from that start.
 // Figure 1: n = 100, L = 5, the generator of Theorem 1; error is dist(theta, theta*) under the best relabelling.
 // Table 1: 80 % of the ballots train (of these a fifth validates), 20 % test; K of least BIC on the validation part; test log-likelihood per ballot.
 // Figure 2: Jester in place of MovieLens-10M: people who rated all 70 jokes, the n first of them, equal ratings in random order; and MovieLens latest-small,
 // its n most rated films, ratings completed by alternating least squares. K = 5.
-#include <chrono>
 #include <cstdio>
 #include <numeric>
 #include <set>
+#include <tuple>
 
 #include <Eigen/Dense>
 
@@ -23,6 +20,7 @@
 #include "caucus/io/table.h"
 #include "caucus/service/folds.h"
 #include "harness.h"
+#include "paper1_starts.h"
 #include "theorem1.h"
 
 namespace {
@@ -264,104 +262,135 @@ const std::map<std::string, std::map<std::string, std::string>> paper_table1{
     {"North", {{"em-lsr", "-18.7 (1500)"}, {"em-cml", "-18.9 (120)"}, {"em-gmm", "-18.7 (3100)"}, {"emm", "-18.8 (14000)"}}},
     {"Meath", {{"em-lsr", "-23.6 (1500)"}, {"em-cml", "-23.9 (497)"}, {"em-gmm", "-23.7 (30000)"}, {"emm", "-23.6 (70000)"}}}};
 
-void report(const Settings& settings, const Results& results) {
-  std::map<std::string, std::map<std::pair<std::size_t, std::string>, std::pair<Mean, Mean>>> panels;  // "K=3" -> (m, what) -> error, seconds
-  std::map<std::string, std::map<std::string, Json>> elections_done;
-  std::map<std::pair<std::string, std::size_t>, std::map<std::pair<std::size_t, std::string>, Json>> large;
+std::string header_row(const std::string& first, std::size_t more) {
+  std::string dashes;
+  for (std::size_t i = 0; i < more; ++i) dashes += "---|";
+  return first + "\n|---|" + dashes + "\n";
+}
+
+Report figure1_report(const Settings&, const Results& results) {
+  std::map<int, std::map<std::pair<std::size_t, std::string>, std::pair<Mean, Mean>>> panels;  // K -> (m, what) -> error, seconds
   for (const auto& [key, one] : results.lines()) {
-    if (one["part"] == "figure1") {
-      auto& [error, seconds] = panels[fmt::format("K = {}", one["K"].get<int>())][{one["m"].get<std::size_t>(), one["what"].get<std::string>()}];
-      error.add(one["error"].get<double>());
-      seconds.add(one["seconds"].get<double>());
-    } else if (one["part"] == "table1") {
-      elections_done[one["data"]][one["method"]] = one;
-    } else if (one["part"] == "figure2") {
-      large[{one["data"], one["n"].get<std::size_t>()}][{one["m"].get<std::size_t>(), one["method"].get<std::string>()}] = one;
-    }
+    if (one["part"] != "figure1") continue;
+    auto& [error, seconds] = panels[one["K"].get<int>()][{one["m"].get<std::size_t>(), one["what"].get<std::string>()}];
+    error.add(one["error"].get<double>());
+    seconds.add(one["seconds"].get<double>());
   }
-  std::string text = "# Paper 1: mixtures of Plackett-Luce, ours next to the paper's\n\nMade by `paper1`; seconds are CPU seconds of one core. All methods start from the same spectral estimate.\n\n";
-  text += "## Figure 1: error against the truth (n = 100, L = 5)\n\nMean over trials (standard deviation), seconds.\n";
+  Report report;
   std::string svg;
   double left = 70;
-  for (const auto& [name, panel] : panels) {
+  for (const auto& [num, panel] : panels) {
     std::set<std::size_t> sizes;
     std::set<std::string> whats;
-    for (const auto& [at, values] : panel) sizes.insert(at.first), whats.insert(at.second);
-    text += fmt::format("\n**{}**\n\n| | ", name);
-    for (const std::size_t m : sizes) text += fmt::format("m = {} | ", m);
-    text += "\n|---|" + [&] { std::string dashes; for (std::size_t i = 0; i < sizes.size(); ++i) dashes += "---|"; return dashes; }() + "\n";
+    std::size_t trials = 0;
+    for (const auto& [at, values] : panel) sizes.insert(at.first), whats.insert(at.second), trials = std::max(trials, values.first.count);
+    std::string head = "| |";
+    for (const std::size_t m : sizes) head += fmt::format(" m = {} |", m);
+    report.table += fmt::format("K = {}, up to {} trials: error (standard deviation), seconds\n\n{}", num, trials, header_row(head, sizes.size()));
     std::vector<Series> errors, times;
     for (const std::string& what : whats) {
-      text += fmt::format("| {} | ", what);
+      report.table += fmt::format("| {} |", what);
       Series error{what, {}}, time{what, {}};
       for (const std::size_t m : sizes) {
         const auto found = panel.find({m, what});
         if (found == panel.end()) {
-          text += "- | ";
+          report.table += " not run |";
           continue;
         }
         const auto& [e, s] = found->second;
-        text += fmt::format("{:.3g} ({:.2g}), {:.2g} s, {} trials | ", e.mean(), e.deviation(), s.mean(), e.count);
+        report.table += fmt::format(" {:.3g} ({:.2g}), {:.2g} s{} |", e.mean(), e.deviation(), s.mean(), e.count < trials ? fmt::format(", {} trials", e.count) : "");
         error.points.emplace_back(static_cast<double>(m), e.mean());
         time.points.emplace_back(static_cast<double>(m), std::max(1e-6, s.mean()));
       }
-      text += "\n";
+      report.table += "\n";
       errors.push_back(error);
       if (!what.starts_with("start")) times.push_back(time);
     }
-    svg += line_chart("error, " + name, "rankings", "dist to the truth", errors, left);
-    svg += line_chart("time, " + name, "rankings", "CPU seconds", times, left + 460);
+    report.table += "\n";
+    svg += line_chart(fmt::format("error, K = {}", num), "rankings", "dist to the truth", errors, left);
+    svg += line_chart(fmt::format("time, K = {}", num), "rankings", "CPU seconds", times, left + 460);
     left += 920;
   }
-  if (!svg.empty()) write_file(settings.out + "/paper1_figure1.svg", svg_page(left + 20, 390, svg));
+  if (!svg.empty()) report.svg = svg_page(left + 20, 390, svg);
+  return report;
+}
 
-  text += "\n## Table 1: test log-likelihood per ballot, K of least BIC on the validation part\n\n"
-          "Each cell: test log-likelihood (CPU seconds of the final fit), K; below it the paper's (seconds). The paper's splits are not known.\n\n| data | ";
-  for (const std::string& method : methods) text += method + " | ";
-  text += "\n|---|---|---|---|---|---|\n";
+Report table1_report(const Settings&, const Results& results) {
+  std::string head = "| data |";
+  for (const std::string& method : methods) head += " " + method + " |";
+  Report report{header_row(head, methods.size()), ""};
+  std::vector<std::pair<std::string, std::vector<Series>>> rows;
   for (const Election& election : elections) {
-    text += "| " + election.name + " | ";
+    report.table += "| " + election.name + " |";
+    std::vector<Series> dots;
     for (const std::string& method : methods) {
-      const auto& done = elections_done[election.name];
-      const auto found = done.find(method);
-      text += found == done.end() ? "not run" : fmt::format("{:.3f} ({:.2g}), K = {}", found->second["test"].get<double>(), found->second["seconds"].get<double>(), found->second["K"].get<int>());
-      text += " | ";
+      const auto found = results.lines().find(fmt::format("table1/{}/{}", election.name, method));
+      if (found == results.lines().end()) {
+        report.table += " not run |";
+        continue;
+      }
+      const Json& one = found->second;
+      report.table += fmt::format(" {:.3f} ({:.2g} s), K = {} |", one["test"].get<double>(), one["seconds"].get<double>(), one["K"].get<int>());
+      dots.push_back({method, {{one["test"].get<double>(), 0.0}}});
     }
-    text += "\n| paper | ";
+    report.table += "\n| paper |";
+    Series paper{"paper", {}};
     for (const std::string& method : methods) {
       const auto& row = paper_table1.at(election.name);
-      text += (row.contains(method) ? row.at(method) : std::string("")) + " | ";
+      report.table += row.contains(method) ? " " + row.at(method) + " |" : " |";
+      if (row.contains(method)) paper.points.emplace_back(std::stod(row.at(method)), 0.0);
     }
-    text += "\n";
+    report.table += "\n";
+    dots.push_back(paper);
+    rows.emplace_back(election.name, dots);
   }
-  text += "\n## Figure 2: larger sets of items (K = 5)\n\nTest log-likelihood per ranking (CPU seconds).\n\n| data | n | m | ";
-  for (const std::string& method : methods) text += method + " | ";
-  text += "\n|---|---|---|---|---|---|---|---|\n";
-  for (const auto& [at, cells] : large) {
-    std::set<std::size_t> sizes;
-    for (const auto& [cell, one] : cells) sizes.insert(cell.first);
-    for (const std::size_t m : sizes) {
-      text += fmt::format("| {} | {} | {} | ", at.first, at.second, m);
-      for (const std::string& method : methods) {
-        const auto found = cells.find({m, method});
-        text += found == cells.end() ? "not run | " : fmt::format("{:.2f} ({:.2g}) | ", found->second["test"].get<double>(), found->second["seconds"].get<double>());
+  report.svg = dot_chart("Test log-likelihood per ballot", "nats", rows);
+  return report;
+}
+
+Report figure2_report(const Settings&, const Results& results) {
+  std::map<std::tuple<std::string, std::size_t, std::size_t>, std::map<std::string, Json>> cells;
+  for (const auto& [key, one] : results.lines())
+    if (one["part"] == "figure2") cells[{one["data"], one["n"].get<std::size_t>(), one["m"].get<std::size_t>()}][one["method"]] = one;
+  std::string head = "| data | n | m |";
+  for (const std::string& method : methods) head += " " + method + " |";
+  Report report{header_row(head, methods.size() + 2), ""};
+  std::map<std::string, std::map<std::string, Series>> times;  // data and n -> method
+  for (const auto& [at, by_method] : cells) {
+    const auto& [name, n, m] = at;
+    report.table += fmt::format("| {} | {} | {} |", name, n, m);
+    for (const std::string& method : methods) {
+      const auto found = by_method.find(method);
+      if (found == by_method.end()) {
+        report.table += " not run |";
+        continue;
       }
-      text += "\n";
+      const double seconds = found->second["seconds"].get<double>();
+      report.table += fmt::format(" {:.2f} ({:.2g} s) |", found->second["test"].get<double>(), seconds);
+      Series& series = times[fmt::format("{}, n = {}", name, n)][method];
+      series.name = method;
+      series.points.emplace_back(static_cast<double>(m), std::max(1e-4, seconds));
     }
+    report.table += "\n";
   }
-  write_file(settings.out + "/paper1.md", text);
+  std::string svg;
+  double left = 70;
+  for (const auto& [name, by_method] : times) {
+    std::vector<Series> lines;
+    for (const auto& [method, series] : by_method) lines.push_back(series);
+    if (lines[0].points.size() < 2) continue;
+    svg += line_chart(name, "rankings", "CPU seconds", lines, left);
+    left += 460;
+  }
+  if (!svg.empty()) report.svg = svg_page(left, 390, svg);
+  return report;
 }
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  const Settings settings = parse_settings(argc, argv, "figure1,table1,figure2");
-  Results results(settings.out + (settings.quick ? "/paper1-quick.jsonl" : "/paper1.jsonl"));
-  if (!settings.report_only) {
-    if (settings.wants("table1")) table1(settings, results);
-    if (settings.wants("figure2")) figure2(settings, results);
-    if (settings.wants("figure1")) figure1(settings, results);
-  }
-  report(settings, results);
-  return 0;
+std::vector<Target> caucus::experiments::paper1_targets() {
+  return {{"paper1-figure1", "error and time against the number of rankings; starts and methods", figure1, figure1_report},
+          {"paper1-table1", "test log-likelihood on elections, Sushi and APA", table1, table1_report},
+          {"paper1-figure2", "Jester and MovieLens with up to 200 items", figure2, figure2_report},
+          paper1_starts_target()};
 }

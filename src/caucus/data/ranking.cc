@@ -85,8 +85,9 @@ namespace {
 // made for.
 std::uint32_t hash_of(const ItemId* items, std::size_t size) {
   constexpr std::uint64_t first = 0x9e3779b97f4a7c15ULL, second = 0xe7037ed1a0b428dbULL;
+  __extension__ using Wide = unsigned __int128;
   const auto fold = [](std::uint64_t a, std::uint64_t b) {
-    const auto product = static_cast<unsigned __int128>(a) * b;
+    const Wide product = Wide{a} * b;
     return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
   };
   std::uint64_t state = first ^ (size * second);

@@ -1,20 +1,13 @@
 // Figure 1 and Tables I and II of paper 2, "Inference Algorithms for the Multiplicative Mixture Mallows Model".
 //
-//   paper2_m4 --data SHARED/data --out DIR [--quick] [--only recovery,apa,sushi] [--trials N] [--threads N] [--report]
-//
-// Every unit of work is one line of DIR/results.jsonl and is not run again: stop it and start it as you like. --report only writes DIR/tables.md from
-// what is there. Recovery: n = 8, consensus rankings at random at least 10 discordant pairs apart, theta_mj = 1, ballots by the Gibbs sampler with weights (0.9, 0.1)
+// Recovery: n = 8, consensus rankings at random at least 10 discordant pairs apart, theta_mj = 1, ballots by the Gibbs sampler with weights (0.9, 0.1)
 // on a random pair of components; success means all M consensus rankings exactly. Held-out: mean log-likelihood per ballot over folds of rows; for m4 the weights are
 // integrated over the learned prior under the exact normaliser.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <ctime>
-#include <filesystem>
-#include <fstream>
 #include <map>
 #include <numeric>
-#include <set>
 #include <string>
 
 #include <fmt/format.h>
@@ -33,7 +26,6 @@ namespace {
 
 using namespace caucus;
 using namespace caucus::experiments;
-namespace fs = std::filesystem;
 
 m4::Components random_truth(std::size_t n, std::size_t num_components, RandomStream& stream) {
   m4::Components truth;
@@ -144,7 +136,7 @@ void goodness(const Settings& settings, Results& results, const std::string& nam
                                Model{"m4 exact normalizer", "m4", {{"components", k}, {"starts", starts}, {"tolerance", "1e-6"}, {"normalizer", "exact"}}},
                                Model{"additive mallows", "mallows", {{"components", k}, {"errors", "off"}}},
                                Model{"additive gmallows v", "gmallows", {{"components", k}, {"code", "v"}, {"starts", num == 1 ? "1" : "8"}, {"errors", "off"}}}}) {
-      const std::string key = fmt::format("{}/{}/M={}{}", name, model.name, num, settings.quick ? "/quick" : "");
+      const std::string key = fmt::format("{}/{}/M={}", name, model.name, num);
       if (results.has(key) || (model.name == "m4 exact normalizer" && num == 1)) continue;
       Run run;
       run.threads = settings.threads;
@@ -188,48 +180,68 @@ void goodness(const Settings& settings, Results& results, const std::string& nam
   }
 }
 
-void report(const Settings& settings, const Results& results) {
-  std::string text = "# Paper 2: recovery and goodness of fit\n\n## Figure 1: all M consensus rankings recovered exactly (n = 8)\n\n"
-                     "| M | K | trials | m4 exact | m4 searchpi | additive EM |\n|---|---|---|---|---|---|\n";
-  std::vector<Json> rows;
+Report recovery_report(const Settings&, const Results& results) {
+  Report report{"| M | K | trials | m4 exact | m4 searchpi | additive EM |\n|---|---|---|---|---|---|\n", ""};
+  std::map<std::pair<int, int>, Json> rows;
   for (const auto& [key, line] : results.lines())
-    if (key.starts_with("recovery/")) rows.push_back(line);
-  std::sort(rows.begin(), rows.end(), [](const Json& a, const Json& b) {
-    return std::pair(a["M"].get<int>(), a["K"].get<int>()) < std::pair(b["M"].get<int>(), b["K"].get<int>());
-  });
-  for (const Json& line : rows)
-    text += fmt::format("| {} | {} | {} | {:.2f} | {:.2f} | {:.2f} |\n", line["M"].get<int>(), line["K"].get<int>(), line["trials"].get<int>(),
-                        line["success"]["m4 exact"].get<double>(), line["success"]["m4 searchpi"].get<double>(), line["success"]["additive EM"].get<double>());
-  const std::map<std::string, std::string> printed{{"apa/m4/M=1", "-5.48 / -"},     {"apa/m4/M=2", "-1.17 / -0.77"},    {"apa/m4/M=3", "-1.21 / -0.823"},
-                                                   {"apa/additive mallows/M=2", "-2.10 / -1.71"}, {"apa/additive mallows/M=3", "-2.75 / -2.12"}, {"apa/additive mallows/M=1", "-5.48 / -"},
-                                                   {"sushi/m4/M=1", "-1.487 / -1.487"}, {"sushi/m4/M=2", "-0.274 / -0.205"}, {"sushi/m4/M=3", "-0.226 / -0.184"}};
-  for (const std::string name : {"apa", "sushi"}) {
-    text += fmt::format("\n## Table {}: {}\n\nBIC and ICL as the paper defines them (larger is better), in units of 10^4; log-likelihood at the fitted weights; marginal: weights integrated "
-                        "out, exact normaliser; held out: mean per ballot (standard error).\n\n"
-                        "| model | M | paper's BIC / ICL | our BIC | our ICL | loglik | marginal loglik | held out | CPU s |\n|---|---|---|---|---|---|---|---|---|\n",
-                        name == "apa" ? "I" : "II", name == "apa" ? "APA 1980" : "Sushi");
-    for (const auto& [key, line] : results.lines()) {
-      if (!key.starts_with(name + "/") || key.ends_with("/quick") != settings.quick) continue;
-      const auto known = printed.find(key);
-      text += fmt::format("| {} | {} | {} | {:.3f} | {:.3f} | {:.1f} | {:.1f} | {:.4f} ({:.4f}) | {:.1f} |\n", line["model"].get<std::string>(), line["M"].get<int>(),
-                          known == printed.end() ? "" : known->second, line["paper_bic"].get<double>() / 1e4, line["paper_icl"].get<double>() / 1e4,
-                          line["loglik"].get<double>(), line["marginal_loglik"].get<double>(), line["heldout_mean"].get<double>(), line["heldout_se"].get<double>(),
-                          line["cpu_seconds"].get<double>());
+    if (key.starts_with("recovery/")) rows[{line["M"].get<int>(), line["K"].get<int>()}] = line;
+  std::map<int, std::map<std::string, Series>> panels;
+  for (const auto& [at, line] : rows) {
+    report.table += fmt::format("| {} | {} | {} |", at.first, at.second, line["trials"].get<int>());
+    for (const std::string method : {"m4 exact", "m4 searchpi", "additive EM"}) {
+      const double success = line["success"][method].get<double>();
+      report.table += fmt::format(" {:.2f} |", success);
+      Series& series = panels[at.first][method];
+      series.name = method;
+      series.points.emplace_back(at.second, success);
     }
+    report.table += "\n";
   }
-  std::ofstream(fs::path(settings.out) / "tables.md") << text;
+  std::string svg;
+  double left = 70;
+  for (const auto& [num, by_method] : panels) {
+    std::vector<Series> lines;
+    for (const auto& [method, series] : by_method) lines.push_back(series);
+    svg += line_chart(fmt::format("M = {}", num), "rankings K", "share of trials with all centres exact", lines, left, false);
+    left += 460;
+  }
+  if (!svg.empty()) report.svg = svg_page(left, 390, svg);
+  return report;
 }
+
+// The paper's BIC / ICL, in units of 10^4.
+const std::map<std::string, std::string> printed{{"apa/m4/M=1", "-5.48 / -"},     {"apa/m4/M=2", "-1.17 / -0.77"},    {"apa/m4/M=3", "-1.21 / -0.823"},
+                                                 {"apa/additive mallows/M=2", "-2.10 / -1.71"}, {"apa/additive mallows/M=3", "-2.75 / -2.12"}, {"apa/additive mallows/M=1", "-5.48 / -"},
+                                                 {"sushi/m4/M=1", "-1.487 / -1.487"}, {"sushi/m4/M=2", "-0.274 / -0.205"}, {"sushi/m4/M=3", "-0.226 / -0.184"}};
+
+Report goodness_report(const Results& results, const std::string& name) {
+  Report report{"| model | M | paper's BIC / ICL | our BIC | our ICL | loglik | marginal loglik | held out | CPU s |\n|---|---|---|---|---|---|---|---|---|\n", ""};
+  std::vector<std::pair<std::string, std::vector<Series>>> rows;
+  for (const auto& [key, line] : results.lines()) {
+    if (!key.starts_with(name + "/")) continue;
+    const auto known = printed.find(key);
+    const auto model = line["model"].get<std::string>();
+    const int num = line["M"].get<int>();
+    const double held_out = line["heldout_mean"].get<double>();
+    report.table += fmt::format("| {} | {} | {} | {:.3f} | {:.3f} | {:.1f} | {:.1f} | {:.4f} ({:.4f}) | {:.1f} |\n", model, num,
+                                known == printed.end() ? "" : known->second, line["paper_bic"].get<double>() / 1e4, line["paper_icl"].get<double>() / 1e4,
+                                line["loglik"].get<double>(), line["marginal_loglik"].get<double>(), held_out, line["heldout_se"].get<double>(),
+                                line["cpu_seconds"].get<double>());
+    rows.push_back({fmt::format("{}, M = {}", model, num), {{"held out", {{held_out, 0.0}}}}});
+  }
+  report.svg = dot_chart("Held-out log-likelihood per ballot", "nats", rows);
+  return report;
+}
+
+void apa(const Settings& settings, Results& results) { goodness(settings, results, "apa", "classic/apa1980_complete.soc"); }
+void sushi(const Settings& settings, Results& results) { goodness(settings, results, "sushi", "preflib/00014-00000001.soc"); }
+Report apa_report(const Settings&, const Results& results) { return goodness_report(results, "apa"); }
+Report sushi_report(const Settings&, const Results& results) { return goodness_report(results, "sushi"); }
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  const Settings settings = parse_settings(argc, argv, "recovery,apa,sushi");
-  Results results(fs::path(settings.out) / "results.jsonl");
-  if (!settings.report_only) {
-    if (settings.wants("apa")) goodness(settings, results, "apa", "classic/apa1980_complete.soc");
-    if (settings.wants("sushi")) goodness(settings, results, "sushi", "preflib/00014-00000001.soc");
-    if (settings.wants("recovery")) recovery(settings, results);
-  }
-  report(settings, results);
-  return 0;
+std::vector<Target> caucus::experiments::paper2_targets() {
+  return {{"paper2-figure1", "share of trials in which all consensus rankings are found", recovery, recovery_report},
+          {"paper2-table1", "goodness of fit on APA 1980", apa, apa_report},
+          {"paper2-table2", "goodness of fit on Sushi", sushi, sushi_report}};
 }

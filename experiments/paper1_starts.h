@@ -1,0 +1,9 @@
+#pragma once
+
+#include "harness.h"
+
+namespace caucus::experiments {
+
+Target paper1_starts_target();
+
+}  // namespace caucus::experiments
