@@ -1,5 +1,5 @@
 # 'make demo' and 'make test' install what is missing, build and run. The rest are shortcuts.
-.PHONY: demo test test-report build bench fuzz asan tsan coverage docs format clean
+.PHONY: demo test test-report build bench reproduce fuzz asan tsan coverage docs format clean
 JOBS ?= $(shell nproc)
 CAUCUS = build/release/caucus
 
@@ -26,6 +26,15 @@ test-report:
 bench:
 	@scripts/install-deps.sh test
 	@scripts/bench.sh
+
+# The papers' tables and figures: TARGETS="paper1-table1 paper3", QUICK=1 for small sizes, OUT for another folder. A run that was stopped goes on.
+TARGETS ?= all
+OUT ?= build/reproduction
+reproduce:
+	@scripts/install-deps.sh
+	@cmake -S . -B build/experiments -G Ninja -DCMAKE_BUILD_TYPE=Release -DCAUCUS_EXPERIMENTS=ON -DCAUCUS_TESTS=OFF >/dev/null
+	@cmake --build build/experiments -j $(JOBS) --target caucus-experiments
+	@build/experiments/caucus-experiments run $(TARGETS) $(if $(QUICK),--quick) --threads $(JOBS) --out $(OUT)
 
 # Ten minutes per parser unless FUZZ_SECONDS says otherwise.
 FUZZ_SECONDS ?= 600

@@ -83,6 +83,7 @@ std::vector<Target> paper2_targets();
 std::vector<Target> paper3_targets();
 std::vector<Target> paper4_targets();
 std::vector<Target> paper5_targets();
+std::vector<Target> findings_targets();  // of no paper
 
 struct Series {
   std::string name;

@@ -28,7 +28,7 @@ using namespace caucus::experiments;
 
 std::vector<Target> all_targets() {
   std::vector<Target> all;
-  for (const auto& paper : {paper1_targets, paper2_targets, paper3_targets, paper4_targets, paper5_targets})
+  for (const auto& paper : {paper1_targets, paper2_targets, paper3_targets, paper4_targets, paper5_targets, findings_targets})
     for (Target& target : paper()) all.push_back(std::move(target));
   return all;
 }
@@ -104,7 +104,12 @@ int main(int argc, char** argv) try {
     Results& results = files.try_emplace(paper, settings.out + "/" + paper + suffix + ".jsonl").first->second;
     if (arguments.command == "run") {
       fmt::print(stderr, "{}: {}\n", target.name, target.what);
-      target.run(settings, results);
+      try {
+        target.run(settings, results);
+      } catch (const NoInputError& missing) {  // data that are not there stop one target, not all
+        if (arguments.targets.size() == 1) throw;
+        fmt::print(stderr, "{}: skipped, {}\n", target.name, missing.what());
+      }
     }
     const Report report = target.report(settings, results);
     if (!report.table.empty()) write_file(settings.out + "/" + target.name + suffix + ".md", report.table);
@@ -116,6 +121,9 @@ int main(int argc, char** argv) try {
 } catch (const caucus::UsageError& error) {
   fmt::print(stderr, "caucus-experiments: {}\n", error.what());
   return 64;
+} catch (const caucus::NoInputError& error) {
+  fmt::print(stderr, "caucus-experiments: {}\n", error.what());
+  return 66;
 } catch (const std::exception& error) {
   fmt::print(stderr, "caucus-experiments: {}\n", error.what());
   return 1;

@@ -9,7 +9,7 @@ fuzz_seconds=${CAUCUS_FUZZ_SECONDS:-5}
 step() { printf '\n== %s (%s s)\n' "$1" "$SECONDS"; }
 
 step "build"
-cmake --preset release -DCAUCUS_TESTS=ON >/dev/null
+cmake --preset release -DCAUCUS_TESTS=ON -DCAUCUS_EXPERIMENTS=ON >/dev/null
 cmake --build --preset release -j "$jobs"
 
 step "tests"

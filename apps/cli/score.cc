@@ -1,5 +1,11 @@
+#include <algorithm>
+#include <map>
+#include <optional>
+
 #include <fmt/format.h>
 
+#include "caucus/evaluate/membership_agreement.h"
+#include "caucus/io/table.h"
 #include "commands.h"
 
 namespace caucus::cli {
@@ -10,6 +16,7 @@ struct ScoreFlags {
   std::string model;
   DataFlags data;
   std::string out;
+  std::string truth;  // assign: a file of known groups
 };
 
 void add_common(CLI::App& command, ScoreFlags& flags, Context& context) {
@@ -45,6 +52,29 @@ void run_score(const ScoreFlags& flags, Context& context) {
   }
 }
 
+// Known groups, one per row: a CSV with a column "label" (as sample --labels and assign write it) or of one column.
+std::vector<std::uint32_t> read_truth(const std::string& path, std::size_t num_rows) {
+  const Table table = read_table(path);
+  const auto found = std::ranges::find_if(table.columns, [](const Column& column) { return column.name == "label"; });
+  if (found == table.columns.end() && table.columns.size() != 1) throw DataError(path + ": found no column label; expected one, or a single column");
+  const Column& column = found == table.columns.end() ? table.columns[0] : *found;
+  if (table.num_rows != num_rows) throw DataError(fmt::format("{}: found {} rows; expected one for each of the {} rows of the rankings", path, table.num_rows, num_rows));
+  std::map<std::string, std::uint32_t> names;
+  std::vector<std::uint32_t> labels;
+  for (std::size_t i = 0; i < num_rows; ++i) {
+    const std::string name = column.is_numeric() ? fmt::format("{}", column.numbers[i]) : column.texts[i];
+    labels.push_back(names.try_emplace(name, static_cast<std::uint32_t>(names.size())).first->second);
+  }
+  return labels;
+}
+
+nlohmann::ordered_json agreement_json(const MembershipAgreement& agreement) {
+  nlohmann::ordered_json curve = nlohmann::ordered_json::array();
+  for (const CalibrationBin& bin : agreement.calibration) curve.push_back({{"predicted", bin.mean_predicted}, {"observed", bin.observed}, {"count", bin.count}});
+  return {{"variation_of_information", agreement.variation_of_information}, {"adjusted_rand", agreement.adjusted_rand},
+          {"misclassification", agreement.misclassification}, {"calibration_error", agreement.calibration_error}, {"calibration", curve}};
+}
+
 void run_assign(const ScoreFlags& flags, Context& context) {
   const LoadedModel loaded = load_model(flags.model);
   const Dataset data = read_data_for(context, flags.data, loaded, flags.model);
@@ -71,8 +101,19 @@ void run_assign(const ScoreFlags& flags, Context& context) {
   if (!flags.out.empty()) write_file(flags.out, {csv.data(), csv.size()});
 
   const double total = rankings.total_weight();
+  std::optional<MembershipAgreement> agreement;
+  if (!flags.truth.empty()) {
+    std::vector<double> by_row;
+    for (std::size_t row = 0; row < rankings.num_rows(); ++row) {
+      const auto p = std::span(posterior).subspan(rankings.row_ranking(row) * k, k);
+      by_row.insert(by_row.end(), p.begin(), p.end());
+    }
+    agreement = membership_agreement(by_row, k, read_truth(flags.truth, rankings.num_rows()));
+  }
   if (context.json) {
-    print_json({{"num_rankings", json_count(total)}, {"sizes", sizes}, {"share_sure", total > 0.0 ? sure / total : 0.0}, {"out", flags.out}});
+    nlohmann::ordered_json json{{"num_rankings", json_count(total)}, {"sizes", sizes}, {"share_sure", total > 0.0 ? sure / total : 0.0}, {"out", flags.out}};
+    if (agreement) json["truth"] = agreement_json(*agreement);
+    print_json(json);
   } else if (flags.out.empty()) {
     print({csv.data(), csv.size()});
   } else {
@@ -80,6 +121,10 @@ void run_assign(const ScoreFlags& flags, Context& context) {
     print(fmt::format("{:.0f} % of them belong to their group with probability above 0.9\n", 100.0 * sure / total));
     note(context, fmt::format("Memberships written to {}", flags.out));
   }
+  if (agreement && !context.json)
+    note(context, fmt::format("Against the known groups: {:.2f} % of the rows in another group, adjusted Rand index {:.4f}, variation of information {:.4f} nats; "
+                              "memberships are off by {:.3f} on average", 100.0 * agreement->misclassification, agreement->adjusted_rand,
+                              agreement->variation_of_information, agreement->calibration_error));
 }
 
 }  // namespace
@@ -98,7 +143,9 @@ void add_assign(CLI::App& app, Context& context) {
   CLI::App* command = app.add_subcommand("assign", "Which group does each ranking belong to");
   add_common(*command, *flags, context);
   command->add_option("-o,--out", flags->out, "write row,weight,label,p1..pK for every ranking, in file order")->type_name("FILE");
-  command->footer(examples({"caucus assign model.json votes.soi --out members.csv"}));
+  command->add_option("--truth", flags->truth, "CSV of known groups, one per row (column label): misclassification, Rand index, variation of information, calibration")
+      ->type_name("FILE");
+  command->footer(examples({"caucus assign model.json votes.soi --out members.csv", "caucus assign model.json drawn.soc --truth labels.csv --out members.csv"}));
   command->callback([flags, &context] { run_assign(*flags, context); });
 }
 

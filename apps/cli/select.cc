@@ -44,6 +44,7 @@ std::string show_selection(const Selection& selection, const Context& context) {
   const bool heldout = selection.criterion == Criterion::cv || selection.criterion == Criterion::holdout;
   const auto value = [&](const SelectRow& row) {
     switch (selection.criterion) {
+      case Criterion::ebic: return -row.ebic;
       case Criterion::bic: return -row.bic;
       case Criterion::aic: return -row.aic;
       case Criterion::icl: return -row.icl;
@@ -52,11 +53,11 @@ std::string show_selection(const Selection& selection, const Context& context) {
   };
   double best = -infinity, worst = infinity;
   for (const SelectRow& row : selection.table) best = std::max(best, value(row)), worst = std::min(worst, value(row));
-  std::string text = fmt::format("{}   K  log-likelihood         BIC         AIC         ICL{}   seconds{}\n", style.bold,
+  std::string text = fmt::format("{}   K  log-likelihood        EBIC         BIC         AIC         ICL{}   seconds{}\n", style.bold,
                                  heldout ? "   held out per ballot     behind the best" : "", style.reset);
   for (const SelectRow& row : selection.table) {
     const bool chosen = row.k == selection.chosen_k;
-    text += fmt::format("{}{:>4}  {:>14.2f}  {:>10.1f}  {:>10.1f}  {:>10.1f}", chosen ? style.bold : "", row.k, row.loglik, row.bic, row.aic, row.icl);
+    text += fmt::format("{}{:>4}  {:>14.2f}  {:>10.1f}  {:>10.1f}  {:>10.1f}  {:>10.1f}", chosen ? style.bold : "", row.k, row.loglik, row.ebic, row.bic, row.aic, row.icl);
     if (heldout) text += fmt::format("   {:>9.5f} ± {:<7.5f}  {:>8.5f} ± {:<7.5f}", *row.heldout_mean, *row.heldout_se, *row.behind_best, *row.behind_se);
     text += fmt::format("  {:>8.3f}  {}{}{}{}\n", row.seconds, style.bar, bar(value(row), worst, best), style.reset, chosen ? " <- chosen" : "");
   }
@@ -66,7 +67,7 @@ std::string show_selection(const Selection& selection, const Context& context) {
 struct SelectFlags {
   DataFlags data;
   SelectRequest request;
-  std::string candidates = "1..6", criterion = "bic", out, report;
+  std::string candidates = "1..6", criterion = "ebic", out, report;
   std::vector<std::string> settings;
   std::uint64_t seed = 1;
   double time_limit = 0.0;
@@ -97,7 +98,7 @@ void run_select(SelectFlags& flags, Context& context) {
   }
   Json table = Json::array();
   for (const SelectRow& row : selection.table)
-    table.push_back({{"k", row.k}, {"loglik", row.loglik}, {"bic", row.bic}, {"aic", row.aic}, {"icl", row.icl},
+    table.push_back({{"k", row.k}, {"loglik", row.loglik}, {"ebic", row.ebic}, {"bic", row.bic}, {"aic", row.aic}, {"icl", row.icl},
                      {"heldout_mean", number_or_null(row.heldout_mean)}, {"heldout_se", number_or_null(row.heldout_se)},
                      {"behind_best", number_or_null(row.behind_best)}, {"behind_se", number_or_null(row.behind_se)}, {"seconds", row.seconds}});
   Json selected = {{"criterion", flags.criterion}, {"chosen_k", selection.chosen_k}, {"table", table}};
@@ -214,7 +215,7 @@ void add_select(CLI::App& app, Context& context) {
   add_data_flags(*command, flags->data);
   command->add_option("--family", flags->request.family, "family of models")->capture_default_str();
   command->add_option("-k,--components", flags->candidates, "numbers of groups to try: 1..8 or 1,2,4")->capture_default_str();
-  command->add_option("--criterion", flags->criterion, "bic, aic, icl, cv (cross-validation) or holdout")
+  command->add_option("--criterion", flags->criterion, "ebic (BIC that also counts consensus rankings), bic, aic, icl, cv (cross-validation) or holdout")
       ->check(CLI::IsMember(std::vector<std::string>(enum_names<Criterion>.begin(), enum_names<Criterion>.end())))
       ->capture_default_str();
   command->add_option("--folds", flags->request.folds, "folds of cv")->check(CLI::Range(2, 100))->capture_default_str();

@@ -348,7 +348,7 @@ class CommandLine(unittest.TestCase):
         # A chain so long that only the signal can end it.
         process = subprocess.Popen([CAUCUS, "fit", data, "-k", "2", "--method", "gibbs", "--sweeps", "100000000", "--burnin", "10", "--out", out, "--json"],
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        time.sleep(3)
+        self.assertIn("sweep", process.stderr.readline())  # it is at work
         process.send_signal(signal.SIGINT)
         stdout, stderr = process.communicate(timeout=120)
         self.assertEqual(process.returncode, 130, stderr)

@@ -173,6 +173,7 @@ export interface Selection {
     bic?: number | null;
     aic?: number | null;
     icl?: number | null;
+    ebic?: number | null;
     heldout_mean?: number | null;
     heldout_se?: number | null;
     seconds?: number | null;

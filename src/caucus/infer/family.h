@@ -42,6 +42,7 @@ struct FamilyInfo {
   std::string summary;
   std::vector<MethodInfo> methods;  // the first is the default
   std::vector<OptionInfo> options;
+  bool starts_from_labels = false;  // uses Run::labels
 };
 
 struct FitOutcome {

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 #include "caucus/base/numeric.h"
@@ -33,6 +34,9 @@ struct Run {
   int threads = 0;  // 0: all cores
   Observer* observer = nullptr;
   double time_limit = infinity;  // seconds from `started`
+  // A group for each distinct ranking of the data, below the number of components: mixtures fitted by EM begin one more start there.
+  // Empty: none. Families that have no use for it ignore it.
+  std::span<const std::uint32_t> labels{};
   std::chrono::steady_clock::time_point started = std::chrono::steady_clock::now();
 
   double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count(); }

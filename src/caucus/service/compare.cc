@@ -27,7 +27,8 @@ struct Scored {
   HeldoutScores scores;
 };
 
-Scored run_contender(const Contender& contender, const std::vector<Split>& splits, const CompareRequest& request, const Run& run, bool& interrupted) {
+Scored run_contender(const Contender& contender, const std::vector<Split>& splits, const CompareRequest& request, Run run, bool& interrupted) {
+  run.seed = contender.seed.value_or(run.seed);
   Scored result;
   result.row.label = contender.label;
   result.row.family = contender.family;
@@ -70,7 +71,7 @@ Scored run_contender(const Contender& contender, const std::vector<Split>& split
 }  // namespace
 
 Contender parse_contender(std::string_view text) {
-  Contender contender{std::string(text), std::string(text.substr(0, text.find(':'))), {}};
+  Contender contender{std::string(text), std::string(text.substr(0, text.find(':'))), {}, {}};
   const Family& family = find_family(contender.family);
   if (text.find(':') == std::string_view::npos) return contender;
   std::string_view rest = text.substr(text.find(':') + 1);
@@ -79,6 +80,10 @@ Contender parse_contender(std::string_view text) {
     rest = part.size() == rest.size() ? std::string_view{} : rest.substr(part.size() + 1);
     const std::size_t equals = part.find('=');
     const std::string key = equals == std::string_view::npos || part.substr(0, equals) == "k" ? "components" : std::string(part.substr(0, equals));
+    if (key == "seed") {
+      contender.seed = static_cast<std::uint64_t>(detail::parse_integer("seed", part.substr(equals + 1)));
+      continue;
+    }
     contender.options[key] = std::string(equals == std::string_view::npos ? part : part.substr(equals + 1));
     if (!has_option(family.info(), key)) throw UsageError(fmt::format("family {} has no option {}; see 'caucus families {}'", contender.family, key, contender.family));
   }

@@ -1,6 +1,7 @@
 // Which family: held-out log-likelihood per ballot on the same folds.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -15,8 +16,9 @@ struct Contender {
   std::string label;   // "pl", or "pl:components=3" as the user wrote it
   std::string family;
   OptionMap options;
+  std::optional<std::uint64_t> seed;  // of its fits, where it is not the run's
 };
-// "pl", "pl:3", "mallows:k=2;method=em". Throws UsageError.
+// "pl", "pl:3", "mallows:k=2;method=em", "dpm:seed=2". Throws UsageError.
 Contender parse_contender(std::string_view text);
 
 struct CompareRequest {

@@ -361,7 +361,7 @@ Json selection_json(const Json& source, const std::string& family) {
                {"sentences", report::selection_sentences(source)}, {"table", Json::array()}};
   for (const Json& row : source.value("table", Json::array())) {
     Json one = Json::object();
-    for (const char* key : {"k", "loglik", "bic", "aic", "icl", "heldout_mean", "heldout_se", "seconds"})
+    for (const char* key : {"k", "loglik", "ebic", "bic", "aic", "icl", "heldout_mean", "heldout_se", "seconds"})
       if (const auto value = number_at(row, {key})) one[key] = rounded(*value, 10);
     if (one.contains("k")) json["table"].push_back(std::move(one));
   }

@@ -233,7 +233,7 @@ std::vector<std::string> model_sentences(const ModelView& view, double num_ranki
 std::vector<std::string> selection_sentences(const Json& selection) {
   const std::string criterion = selection.value("criterion", std::string("bic"));
   const bool heldout = criterion == "cv" || criterion == "holdout";
-  const char* key = heldout ? "heldout_mean" : criterion == "aic" ? "aic" : criterion == "icl" ? "icl" : "bic";
+  const char* key = heldout ? "heldout_mean" : criterion == "aic" ? "aic" : criterion == "icl" ? "icl" : criterion == "ebic" ? "ebic" : "bic";
   const auto chosen = static_cast<std::int64_t>(number_at(selection, {"chosen_k"}).value_or(0.0));
   std::string upper = criterion;
   std::transform(upper.begin(), upper.end(), upper.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cmath>
 #include <mutex>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -44,8 +45,44 @@ class GridObserver : public Observer {
   std::mutex mutex_;
 };
 
+// A start for k groups from a fit with fewer: every ranking stays with its most probable group, except those the fit explains worst
+// compared with a coin (the uniform distribution), which make up the new groups.
+std::vector<std::uint32_t> labels_from(const FittedModel& model, const Dataset& data, int k) {
+  const std::size_t num = model.num_components(), size = data.rankings.size();
+  const std::vector<double> shares = memberships(model, data, 1), log_prob = log_probs(model, data, 1);
+  std::vector<std::uint32_t> labels(size);
+  std::vector<double> gain(size);
+  for (std::size_t i = 0; i < size; ++i) {
+    const auto row = shares.begin() + static_cast<std::ptrdiff_t>(i * num);
+    labels[i] = static_cast<std::uint32_t>(std::max_element(row, row + static_cast<std::ptrdiff_t>(num)) - row);
+    const auto length = static_cast<double>(data.rankings.length(i)), others = data.unranked == Unranked::last ? static_cast<double>(data.num_items()) : length;
+    gain[i] = log_prob[i] + std::lgamma(others + 1.0) - std::lgamma(others - length + 1.0);
+  }
+  std::vector<std::size_t> order(size);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return gain[a] < gain[b]; });
+  const double share = data.rankings.total_weight() / static_cast<double>(k);
+  double seen = 0.0;
+  for (const std::size_t i : order) {
+    const auto group = num + static_cast<std::size_t>(seen / share);
+    if (group >= static_cast<std::size_t>(k)) break;
+    labels[i] = static_cast<std::uint32_t>(group);
+    seen += data.rankings.weight(i);
+  }
+  return labels;
+}
+
+// Log of the number of values the consensus rankings of all groups can take; 0 where there are none.
+double log_num_consensus(const FittedModel& model) {
+  double total = 0.0;
+  for (const auto& component : model.to_json().value("components", nlohmann::json::array()))
+    if (component.contains("consensus")) total += std::lgamma(static_cast<double>(model.items().size()) + 1.0);
+  return total;
+}
+
 double criterion_value(const SelectRow& row, Criterion criterion) {
   switch (criterion) {
+    case Criterion::ebic: return row.ebic;
     case Criterion::bic: return row.bic;
     case Criterion::aic: return row.aic;
     case Criterion::icl: return row.icl;
@@ -90,30 +127,40 @@ Selection select(const Dataset& data, const SelectRequest& request, const Run& r
   std::vector<HeldoutScores> scores(num_k * splits.size());
   GridObserver observer(run.observer, static_cast<int>(num_k * per_k));
 
-  const auto fit_one = [&](std::size_t task) {
-    const std::size_t at = task / per_k, part = task % per_k;
-    if (observer.stopped() || run.out_of_time()) return;
-    Run own = run;
-    own.observer = &observer;
-    own.threads = 1;  // the grid is what runs in parallel; results do not depend on threads
-    OptionMap options = request.options;
-    options["components"] = std::to_string(request.candidates[at]);
-    const double before = own.seconds();
-    if (part == 0) {
-      full[at] = family.fit(data, options, own);
-      full[at].summary.seconds = own.seconds() - before;
-      done[task] = full[at].summary.stop_reason != StopReason::interrupted && full[at].summary.stop_reason != StopReason::time_limit;
-    } else {
-      const Split& split = splits[part - 1];
-      const FitOutcome outcome = family.fit(split.train, options, own);
-      outcome.model->check(split.test);
-      scores[at * splits.size() + part - 1].append(*outcome.model, split.test, 1);
+  // All ballots and each training part are a chain over K of their own: every fit has, besides its own starts, one from the fit
+  // before it. Chains run side by side; a single one has all threads. Results do not depend on threads.
+  const auto run_chain = [&](std::size_t part) {
+    const Dataset& own_data = part == 0 ? data : splits[part - 1].train;
+    std::unique_ptr<FittedModel> before;  // of a training part; those of all ballots are kept in `full`
+    for (std::size_t at = 0; at < num_k; ++at) {
+      if (observer.stopped() || run.out_of_time()) return;
+      Run own = run;
+      own.observer = &observer;
+      own.threads = per_k > 1 ? 1 : run.threads;
+      OptionMap options = request.options;
+      options["components"] = std::to_string(request.candidates[at]);
+      const FittedModel* smaller = at == 0 ? nullptr : part == 0 ? full[at - 1].model.get() : before.get();
+      std::vector<std::uint32_t> labels;
+      if (smaller != nullptr && info.starts_from_labels) labels = labels_from(*smaller, own_data, request.candidates[at]);
+      own.labels = labels;
+      const double begun = own.seconds();
+      FitOutcome outcome = family.fit(own_data, options, own);
+      const std::size_t task = at * per_k + part;
       done[task] = outcome.summary.stop_reason != StopReason::interrupted && outcome.summary.stop_reason != StopReason::time_limit;
+      if (part == 0) {
+        full[at] = std::move(outcome);
+        full[at].summary.seconds = own.seconds() - begun;
+      } else {
+        const Split& split = splits[part - 1];
+        outcome.model->check(split.test);
+        scores[at * splits.size() + part - 1].append(*outcome.model, split.test, 1);
+        before = std::move(outcome.model);
+      }
+      seconds[task] = own.seconds() - begun;
+      observer.finished();
     }
-    seconds[task] = own.seconds() - before;
-    observer.finished();
   };
-  parallel_for(num_k * per_k, run.threads, fit_one);
+  parallel_for(per_k, per_k > 1 ? run.threads : 1, run_chain);
 
   Selection result;
   result.criterion = request.criterion;
@@ -128,6 +175,7 @@ Selection select(const Dataset& data, const SelectRequest& request, const Run& r
     row.k = request.candidates[at];
     row.loglik = summary.loglik;
     row.bic = summary.bic();
+    row.ebic = row.bic + 2.0 * log_num_consensus(*full[at].model);
     row.aic = summary.aic();
     row.icl = summary.icl();
     for (std::size_t part = 0; part < per_k; ++part) row.seconds += seconds[at * per_k + part];

@@ -10,15 +10,18 @@
 
 namespace caucus {
 
-enum class Criterion { bic, aic, icl, cv, holdout };
+// ebic (Chen & Chen 2008, gamma = 1) adds to BIC twice the logarithm of the number of values that discrete parameters can take. The consensus rankings of
+// Mallows models are such: BIC does not count them, so that a group too many, free to choose the best of n! centres, pays too little. Without consensus rankings
+// it is BIC.
+enum class Criterion { ebic, bic, aic, icl, cv, holdout };
 template <>
-inline constexpr std::array<std::string_view, 5> enum_names<Criterion>{"bic", "aic", "icl", "cv", "holdout"};
+inline constexpr std::array<std::string_view, 6> enum_names<Criterion>{"ebic", "bic", "aic", "icl", "cv", "holdout"};
 
 struct SelectRequest {
   std::string family = "pl";
   OptionMap options;           // "components" is set by the search
   std::vector<int> candidates; // the K to try, ascending
-  Criterion criterion = Criterion::bic;
+  Criterion criterion = Criterion::ebic;
   int folds = 5;               // cv
   double holdout = 0.2;        // share of the ballots held out
   bool one_standard_error = false;  // the smallest K not worse than the best by more than one standard error (cv, holdout)
@@ -26,21 +29,21 @@ struct SelectRequest {
 
 struct SelectRow {
   int k = 0;
-  double loglik = 0.0, bic = 0.0, aic = 0.0, icl = 0.0;
+  double loglik = 0.0, ebic = 0.0, bic = 0.0, aic = 0.0, icl = 0.0;
   std::optional<double> heldout_mean, heldout_se;  // per ballot
   std::optional<double> behind_best, behind_se;    // paired: how far behind the best K, and its standard error
   double seconds = 0.0;
 };
 
 struct Selection {
-  Criterion criterion = Criterion::bic;
+  Criterion criterion = Criterion::ebic;
   int chosen_k = 0;
   std::vector<SelectRow> table;  // of the fits that were done
   FitOutcome chosen;             // fitted to all ballots
   bool interrupted = false;
 };
 
-// Fits of the grid (K x folds) run in parallel; each is the same as on its own, so the table does not depend on the number of
+// Each K starts from the K before it besides its own starts; folds run side by side. The table does not depend on the number of
 // threads. When the observer says stop, unfinished K are left out and the best of the finished ones is returned; if none is
 // finished the first one is completed as far as it got.
 Selection select(const Dataset& data, const SelectRequest& request, const Run& run);

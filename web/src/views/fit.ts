@@ -8,7 +8,7 @@ import { Pager, svgRoot, type ViewMaker } from "../view";
 
 const CRITERIA: [keyof Selection["table"][number], string, string][] = [
   ["bic", "BIC", "lower is better"], ["icl", "ICL", "lower is better"], ["aic", "AIC", "lower is better"],
-  ["heldout_mean", "Held-out log-likelihood per ranking", "higher is better"], ["loglik", "Log-likelihood", "always rises with more groups"],
+  ["ebic", "EBIC", "lower is better"], ["heldout_mean", "Held-out log-likelihood per ranking", "higher is better"], ["loglik", "Log-likelihood", "always rises with more groups"],
 ];
 
 export const selection: ViewMaker = (state) => {
@@ -45,8 +45,8 @@ export const selection: ViewMaker = (state) => {
       }
       return { drawing, controls: has.length > 1 ? [selectBox("Measure", has.map(([c, n]) => [c, n]), key, (v) => { key = v as typeof key; redraw(); })] : [] };
     },
-    table: () => ({ columns: ["k", "loglik", "bic", "aic", "icl", "heldout_mean", "heldout_se", "seconds"],
-      rows: chosen.table.map((r) => [r.k, r.loglik, r.bic, r.aic, r.icl, r.heldout_mean, r.heldout_se, r.seconds]) }),
+    table: () => ({ columns: ["k", "loglik", "ebic", "bic", "aic", "icl", "heldout_mean", "heldout_se", "seconds"],
+      rows: chosen.table.map((r) => [r.k, r.loglik, r.ebic, r.bic, r.aic, r.icl, r.heldout_mean, r.heldout_se, r.seconds]) }),
   };
 };
 

@@ -95,7 +95,7 @@ class MallowsFamily : public Family {
             "mixture of Mallows models: a consensus ranking and a dispersion per group",
             {{"em", "EM with exact or local consensus from many starts", {true, true, true, true}},
              {"tensor", "two groups from counts of top-3 sets and positions, with EM from there (--polish)", {true, false, false, false}}},
-            describe_options<MallowsOptions>()};
+            describe_options<MallowsOptions>(), true};
   }
   // Method tensor knows two groups only: no need to say so.
   static MallowsOptions parse(const OptionMap& options) {
@@ -167,7 +167,7 @@ class GeneralizedMallowsFamily : public Family {
     return {"gmallows",
             "mixture of generalized Mallows models: a dispersion for every stage of the ranking",
             {{"em", "EM with exact or local consensus from many starts; code s takes top-t ballots", {true, true, false, false}}},
-            describe_options<GeneralizedMallowsOptions>()};
+            describe_options<GeneralizedMallowsOptions>(), true};
   }
   FitOutcome fit(const Dataset& data, const OptionMap& options, const Run& run) const override {
     const auto parsed = parse_options<GeneralizedMallowsOptions>(options);

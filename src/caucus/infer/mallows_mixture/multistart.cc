@@ -144,12 +144,19 @@ MultistartResult run_multistart(const RankingSet& rankings, std::size_t num_item
   const std::unique_ptr<Engine> engine = make_engine(seen);
   const MallowsEngine seeds(seen, num_items, ConsensusMethod::local, {});
   const Starts starts(seeds, seen, num_components, options.init, run.seed);
+  // A start from given labels comes on top.
+  const bool warm = num_components > 1 && run.labels.size() == rankings.size();
+  result.starts += warm ? 1 : 0;
+  std::unique_ptr<Engine> full;
+  if (screen) full = make_engine(rankings);
   std::vector<EmResult> ended(static_cast<std::size_t>(result.starts));
   // A single start may use all threads inside; many run side by side. The arithmetic is the same.
   const bool outer = ended.size() > 1;
   parallel_for(ended.size(), outer ? run.threads : 1, [&](std::size_t s) {
     if (s > 0 && reporter.stopped()) return;
-    ended[s] = run_em(*engine, engine->from_labels(starts.labels(s), num_components), screening, outer ? 1 : run.threads,
+    const bool labelled = warm && s + 1 == ended.size();
+    Parameters start = labelled ? (screen ? *full : *engine).from_labels(run.labels, num_components) : engine->from_labels(starts.labels(s), num_components);
+    ended[s] = run_em(*engine, std::move(start), screening, outer ? 1 : run.threads,
                       [&](int iteration, double loglik) { return reporter.tell("em", iteration, loglik); });
   });
 
@@ -181,7 +188,6 @@ MultistartResult run_multistart(const RankingSet& rankings, std::size_t num_item
   if (num_components == 1 || (reporter.stopped() && !screen)) {
     result.best = std::move(ended[chosen[0]]);
   } else {
-    const std::unique_ptr<Engine> full = screen ? make_engine(rankings) : nullptr;
     for (std::size_t c = 0; c < chosen.size() && c < (screen ? polished : 1); ++c) {
       if (c > 0 && reporter.stopped()) break;
       EmResult polishing = run_em(screen ? *full : *engine, ended[chosen[c]].parameters, em, run.threads,

@@ -88,7 +88,7 @@ nlohmann::json component_json(const Result& result, std::size_t k) {
 class PlMixtureFamily : public Family {
  public:
   FamilyInfo info() const override {
-    return {"pl", "mixtures of Plackett-Luce models; one group is the Plackett-Luce model itself", methods(), describe_options<Options>()};
+    return {"pl", "mixtures of Plackett-Luce models; one group is the Plackett-Luce model itself", methods(), describe_options<Options>(), true};
   }
 
   FitOutcome fit(const Dataset& data, const OptionMap& values, const Run& run) const override {

@@ -49,12 +49,15 @@ class Search {
       : objective_(objective), options_(options), run_(run), starts_(objective, options, run.seed) {}
 
   SearchResult run_all(int restarts) {
+    // A start from labels comes on top, and first, so that it is run to the end.
+    warm_ = run_.labels.size() == objective_.data().rankings.size() && objective_.num_components() > 1 ? 1 : 0;
+    restarts += warm_;
     if (options_.method == Method::em && restarts > 1) return halving(restarts);
     std::vector<Solution> field;
     int spent = 0;
     for (int r = 0; r < restarts; ++r) {
       const std::string phase = restarts == 1 ? std::string(name_of(options_.method)) : fmt::format("start {} of {}", r + 1, restarts);
-      field.push_back(go(objective_, options_.method, starts_.make(options_.init, static_cast<std::uint64_t>(r)), options_.max_iterations, phase));
+      field.push_back(go(objective_, options_.method, start(r), options_.max_iterations, phase));
       spent += field.back().iterations;
       if (stopped(field.back())) break;
     }
@@ -62,6 +65,10 @@ class Search {
   }
 
  private:
+  Parameters start(int number) {
+    return number < warm_ ? starts_.from_labels(run_.labels) : starts_.make(options_.init, static_cast<std::uint64_t>(number - warm_));
+  }
+
   Solution go(const Objective& objective, Method method, Parameters start, int max_iterations, std::string_view phase) {
     const SolveOptions solve{max_iterations, options_.tolerance, !options_.estimate_weights, phase};
     return run_method(objective, method, options_.chain, std::move(start), solve, run_);
@@ -86,7 +93,7 @@ class Search {
     bool cut_short = false;
     for (int r = 0; r < restarts && !cut_short; ++r) {
       const std::string phase = fmt::format("start {} of {}", r + 1, restarts);
-      field.push_back(go(screen, Method::em, starts_.make(options_.init, static_cast<std::uint64_t>(r)), short_run, phase));
+      field.push_back(go(screen, Method::em, start(r), short_run, phase));
       spent += field.back().iterations;
       cut_short = stopped(field.back());
     }
@@ -151,6 +158,7 @@ class Search {
   const Options& options_;
   const Run& run_;
   Starts starts_;
+  int warm_ = 0;
 };
 
 }  // namespace

@@ -91,4 +91,35 @@ Parameters Starts::make(Init kind, std::uint64_t index) {
   return start;
 }
 
+Parameters Starts::from_labels(std::span<const std::uint32_t> labels) const {
+  const Dataset& data = objective_.data();
+  const std::size_t num = objective_.num_components(), n = objective_.num_items();
+  Parameters start(num, n);
+  std::vector<double> wins(num * n, 0.0), losses(num * n, 0.0), unlisted(num, 0.0), size(num, 0.0);
+  for (std::size_t i = 0; i < data.rankings.size(); ++i) {
+    const RankingView ranking = data.rankings[i];
+    const std::size_t k = labels[i];
+    const double weight = data.rankings.weight(i);
+    const bool rest = data.unranked == Unranked::last;
+    const std::size_t others = rest ? n : ranking.size();
+    size[k] += weight;
+    // Unlisted items lose to all listed ones; listed ones give that back.
+    if (rest) unlisted[k] += weight * static_cast<double>(ranking.size());
+    for (std::size_t p = 0; p < ranking.size(); ++p) {
+      wins[k * n + ranking[p]] += weight * static_cast<double>(others - 1 - p);
+      losses[k * n + ranking[p]] += weight * (static_cast<double>(p) - (rest ? static_cast<double>(ranking.size()) : 0.0));
+    }
+  }
+  const double total = std::max(sum(size), 1e-300);
+  for (std::size_t k = 0; k < num; ++k) {
+    start.weights[k] = (size[k] + 1e-3 * total) / (total * (1.0 + 1e-3 * static_cast<double>(num)));
+    for (std::size_t i = 0; i < n; ++i)
+      start.utilities[k * n + i] = std::log((wins[k * n + i] + 1.0) / (std::max(0.0, losses[k * n + i] + unlisted[k]) + 1.0));
+  }
+  start.centre_all();
+  if (!options_.estimate_weights) start.weights.assign(num, 1.0 / static_cast<double>(num));
+  start.ties = initial_ties(objective_);
+  return start;
+}
+
 }  // namespace caucus::pl_mixture

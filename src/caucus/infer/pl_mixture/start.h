@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 
 #include "caucus/infer/pl_mixture/objective.h"
 #include "caucus/infer/pl_mixture/options.h"
@@ -18,6 +19,8 @@ class Starts {
 
   // Start number `index` of the given kind; `automatic` is spectral for the first few and random after that.
   Parameters make(Init kind, std::uint64_t index);
+  // From a group for each distinct ranking: log odds of winning in the pairs of a group's rankings.
+  Parameters from_labels(std::span<const std::uint32_t> labels) const;
   // Does the data set carry a pairwise embedding? Not with ties.
   bool can_embed() const;
 

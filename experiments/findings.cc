@@ -1,0 +1,129 @@
+// All families under one likelihood on real data: held-out log-likelihood per ballot on the same five folds, paired differences.
+//
+// K of pl, mallows and gmallows is chosen by BIC on each training part from 1 to 6. Of large files 4000 ballots are drawn, because the kernel estimate
+// compares every held-out ballot with every training ballot. One line of the results is one data set.
+#include <numeric>
+
+#include "caucus/base/random.h"
+#include "caucus/io/io.h"
+#include "caucus/io/table.h"
+#include "caucus/service/compare.h"
+#include "caucus/service/folds.h"
+#include "harness.h"
+
+namespace {
+
+using namespace caucus;
+using namespace caucus::experiments;
+
+struct Source {
+  std::string name, file, what;
+  ReadOptions options = {};
+};
+
+std::vector<Source> sources() {
+  std::vector<Source> all{{"German goals", "classic/german_goals.soc", "political goals, survey"},
+                          {"APA 1980", "classic/apa1980_complete.soc", "election of a society, complete ballots"},
+                          {"APA 1980, all", "classic/apa1980_all.soi", "the same with the ballots that stop early"},
+                          {"sports", "classic/sports_illinois.soc", "sports students like to take part in"},
+                          {"occupations", "classic/occupations.soc", "prestige of occupations"},
+                          {"Sushi", "preflib/00014-00000001.soc", "tastes"},
+                          {"Dublin West", "preflib/00001-00000002.soi", "parliamentary election"},
+                          {"Meath", "preflib/00001-00000003.soi", "parliamentary election"},
+                          {"Baillieston", "elections/glasgow_2007_baillieston.blt", "council election"},
+                          {"NASCAR 2002", "classic/nascar2002.soi", "races, each with a part of the drivers"},
+                          {"arena", "pairwise/chatbot_arena_20240814_sample50k.csv", "battles of language models, ties among them"}};
+  all[9].options.unranked = Unranked::absent;
+  return all;
+}
+
+constexpr std::size_t most_ballots = 4000;
+
+// Ballots, not distinct rankings: every unit of weight has the same chance.
+Dataset draw_ballots(const Dataset& data) {
+  if (data.rankings.total_weight() <= static_cast<double>(most_ballots)) return data;
+  std::vector<std::size_t> ballots;
+  for (std::size_t i = 0; i < data.rankings.size(); ++i) ballots.insert(ballots.end(), static_cast<std::size_t>(std::lround(data.rankings.weight(i))), i);
+  RandomStream(1, Purpose::fold, 1).shuffle(std::span<std::size_t>(ballots));
+  Dataset part = data;
+  RankingSetBuilder builder;
+  const RankingSet& rankings = data.rankings;
+  for (std::size_t b = 0; b < most_ballots; ++b) {
+    const std::size_t i = ballots[b];
+    builder.add(rankings[i].items(), 1.0, rankings.has_ties() ? rankings.group_ends().subspan(rankings.offsets()[i], rankings.length(i)) : std::span<const std::uint8_t>{});
+  }
+  part.rankings = builder.build();
+  part.covariates = {};
+  return part;
+}
+
+const std::vector<std::string> contenders{"pl:1", "pl", "mallows:1", "mallows", "gmallows", "m4:2", "dpm:iterations=300;burnin=100", "kde", "ebms"};
+
+std::string short_name(const std::string& label) { return label.starts_with("dpm") ? "dpm" : label == "pl" || label == "mallows" || label == "gmallows" ? label + ", K by BIC" : label; }
+
+void run(const Settings& settings, Results& results) {
+  for (const Source& source : sources()) {
+    if (results.has(source.name) || (settings.quick && source.name != "sports")) continue;
+    const Dataset whole = read_dataset(settings.data + "/" + source.file, source.options), data = draw_ballots(whole);
+    CompareRequest request;
+    for (const std::string& text : contenders) request.contenders.push_back(parse_contender(text));
+    request.candidates = settings.quick ? std::vector<int>{1, 2} : std::vector<int>{1, 2, 3, 4, 5, 6};
+    request.folds = settings.quick ? 2 : 5;
+    Run run;
+    run.threads = settings.threads;
+    const Comparison comparison = compare(data, request, run);
+    Json line{{"data", source.name}, {"what", source.what}, {"items", data.num_items()}, {"ballots", whole.rankings.total_weight()}, {"used", data.rankings.total_weight()}, {"note", comparison.note}};
+    for (const CompareRow& row : comparison.table) {
+      Json one{{"label", row.label}, {"seconds", row.seconds}};
+      if (row.refused) {
+        one["refused"] = row.refused->substr(0, row.refused->find('\n'));
+      } else {
+        one.update({{"mean", row.heldout_mean}, {"se", row.heldout_se}, {"behind", row.behind_best.mean}, {"behind_se", row.behind_best.standard_error}, {"groups", row.groups}});
+      }
+      line["table"].push_back(one);
+    }
+    results.add(source.name, line);
+    fmt::print(stderr, "{}: best {}\n", source.name, line["table"][0]["label"].get<std::string>());
+  }
+}
+
+Report report(const Settings&, const Results& results) {
+  Report result;
+  std::vector<std::pair<std::string, std::vector<Series>>> dots;
+  result.table = "How far behind the best family, in nats per held-out ballot (standard error of the paired difference). Best in bold, with its mean; - : does not take the data.\n\n| data | items | ballots |";
+  for (const std::string& text : contenders) result.table += " " + short_name(text) + " |";
+  result.table += "\n|---|---|---|";
+  for (std::size_t i = 0; i < contenders.size(); ++i) result.table += "---|";
+  result.table += "\n";
+  for (const Source& source : sources()) {
+    const auto found = results.lines().find(source.name);
+    if (found == results.lines().end()) continue;
+    const Json& line = found->second;
+    result.table += fmt::format("| {} | {} | {:.0f}{} |", source.name, line["items"].get<int>(), line["used"].get<double>(),
+                                line["used"] == line["ballots"] ? "" : fmt::format(" of {:.0f}", line["ballots"].get<double>()));
+    std::vector<Series> row;
+    for (const std::string& text : contenders)
+      for (const Json& one : line["table"]) {
+        if (one["label"] != text) continue;
+        if (one.contains("refused")) {
+          result.table += " - |";
+          continue;
+        }
+        const double behind = one["behind"].get<double>();
+        const double groups = one["groups"].get<double>();
+        const std::string size = text == "kde" || text.ends_with(":1") ? "" : fmt::format(", {:.3g} groups", groups);
+        result.table += one == line["table"][0] ? fmt::format(" **{:.4f}**{} |", one["mean"].get<double>(), size) : fmt::format(" {:.4f} ({:.4f}){} |", behind, one["behind_se"].get<double>(), size);
+        row.push_back({short_name(text), {{std::min(behind, 1.0), 0.0}}});
+      }
+    result.table += "\n";
+    dots.emplace_back(source.name, row);
+  }
+  result.svg = dot_chart("Behind the best family (cut at 1)", "nats per held-out ballot", dots);
+  return result;
+}
+
+}  // namespace
+
+std::vector<Target> caucus::experiments::findings_targets() {
+  return {{"findings-families", "all families on real data: held-out log-likelihood per ballot", run, report}};
+}

@@ -1,0 +1,173 @@
+#include "caucus/service/select.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <numeric>
+
+#include "caucus/base/random.h"
+#include "caucus/service/compare.h"
+#include "caucus/service/families.h"
+
+namespace caucus {
+namespace {
+
+constexpr std::size_t num_items = 7;
+
+// A mixture of K clearly different groups, as a model file of the family.
+nlohmann::json separated_mixture(const std::string& family, int k, std::uint64_t seed) {
+  RandomStream random(seed, Purpose::generate, 0);
+  nlohmann::json model{{"schema", "caucus.model/1"}, {"family", family}};
+  for (std::size_t i = 0; i < num_items; ++i) model["items"].push_back("i" + std::to_string(i + 1));
+  std::vector<std::vector<ItemId>> centres;
+  const auto distance = [](const std::vector<ItemId>& a, const std::vector<ItemId>& b) {
+    std::size_t discordant = 0;
+    const auto place = [](const std::vector<ItemId>& order, ItemId item) { return std::ranges::find(order, item) - order.begin(); };
+    for (ItemId i = 0; i < num_items; ++i)
+      for (ItemId j = 0; j < i; ++j) discordant += (place(a, i) < place(a, j)) != (place(b, i) < place(b, j)) ? 1 : 0;
+    return discordant;
+  };
+  while (centres.size() < static_cast<std::size_t>(k)) {
+    std::vector<ItemId> order(num_items);
+    std::iota(order.begin(), order.end(), ItemId{0});
+    random.shuffle(std::span<ItemId>(order));
+    if (std::ranges::all_of(centres, [&](const auto& other) { return distance(order, other) >= 8; })) centres.push_back(order);
+  }
+  for (const auto& centre : centres) {
+    nlohmann::json component{{"weight", 1.0 / k}};
+    if (family == "pl") {
+      std::vector<double> utilities(num_items);
+      for (std::size_t p = 0; p < num_items; ++p) utilities[centre[p]] = 1.2 * (3.0 - static_cast<double>(p));
+      component["utilities"] = utilities;
+    } else {
+      component["consensus"] = centre;
+      if (family == "mallows") component["theta"] = 1.2;
+      else component["theta"] = std::vector<double>(num_items - 1, 1.2);
+    }
+    model["components"].push_back(component);
+  }
+  return model;
+}
+
+Dataset draw(const nlohmann::json& model, std::size_t count, std::uint64_t seed) {
+  SampleRequest request;
+  request.count = count;
+  request.seed = seed;
+  request.threads = 1;
+  return find_family(model["family"].get<std::string>()).load(model)->sample(request).data;
+}
+
+class SelectFinds : public testing::TestWithParam<std::string> {};
+
+TEST_P(SelectFinds, TheGeneratingNumberOfGroups) {
+  int found = 0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const int truth = 1 + static_cast<int>(seed % 4);
+    const Dataset data = draw(separated_mixture(GetParam(), truth, seed), 500, 100 + seed);
+    SelectRequest request;
+    request.family = GetParam();
+    request.candidates = {1, 2, 3, 4, 5};
+    if (GetParam() != "pl") request.options["starts"] = "4";
+    caucus::Run run;
+    run.seed = seed;
+    run.threads = 2;
+    const Selection selection = select(data, request, run);
+    found += selection.chosen_k == truth ? 1 : 0;
+    ASSERT_EQ(selection.table.size(), 5u);
+    // A fit begins near the one before it too, so more groups hardly ever fit worse.
+    for (std::size_t i = 1; i < 5; ++i)
+      EXPECT_GE(selection.table[i].loglik, selection.table[i - 1].loglik - 1e-3 * std::abs(selection.table[i].loglik)) << GetParam() << " seed " << seed << " K " << i + 1;
+  }
+  EXPECT_GE(found, 18) << GetParam();
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, SelectFinds, testing::Values("pl", "mallows", "gmallows"), [](const auto& one) { return one.param; });
+
+// With one poor start of its own, a fit is saved by the one before it.
+TEST(Select, StartsFromTheFitBefore) {
+  int worse_alone = 0;
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    const Dataset data = draw(separated_mixture("pl", 6, seed), 500, 200 + seed);
+    SelectRequest request;
+    request.options = {{"init", "random"}, {"restarts", "1"}, {"standard-errors", "off"}};
+    request.candidates = {1, 2, 3, 4, 5, 6};
+    caucus::Run run;
+    run.seed = seed;
+    run.threads = 1;
+    const Selection chain = select(data, request, run);
+    request.candidates = {6};
+    const Selection alone = select(data, request, run);
+    ASSERT_EQ(chain.table.size(), 6u);
+    EXPECT_GE(chain.table[5].loglik, alone.table[0].loglik - 1e-6 * std::abs(alone.table[0].loglik)) << seed;
+    worse_alone += alone.table[0].loglik < chain.table[5].loglik - 1e-4 * std::abs(chain.table[5].loglik) ? 1 : 0;
+  }
+  EXPECT_GT(worse_alone, 0);  // the start from labels is what makes the difference
+}
+
+TEST(Select, TheSameForAnyNumberOfThreads) {
+  const Dataset data = draw(separated_mixture("mallows", 2, 5), 300, 6);
+  for (const Criterion criterion : {Criterion::bic, Criterion::cv}) {
+    std::vector<Selection> all;
+    for (const int threads : {1, 2, 4}) {
+      SelectRequest request;
+      request.family = "mallows";
+      request.candidates = {1, 2, 3};
+      request.criterion = criterion;
+      request.folds = 3;
+      caucus::Run run;
+      run.threads = threads;
+      all.push_back(select(data, request, run));
+    }
+    for (const Selection& other : all) {
+      ASSERT_EQ(other.table.size(), 3u);
+      for (std::size_t i = 0; i < 3; ++i) {
+        EXPECT_EQ(other.table[i].loglik, all[0].table[i].loglik);
+        EXPECT_EQ(other.table[i].heldout_mean, all[0].table[i].heldout_mean);
+      }
+    }
+  }
+}
+
+class CompareWithItself : public testing::TestWithParam<std::string> {};
+
+// The same family under two seeds: a difference within two standard errors, or none at all.
+TEST_P(CompareWithItself, ShowsNoSignificantDifference) {
+  const Dataset data = draw(separated_mixture("mallows", 2, 11), 400, 12);
+  CompareRequest request;
+  const std::string joint = GetParam().find(':') == std::string::npos ? ":" : ";";
+  request.contenders = {parse_contender(GetParam() + joint + "seed=1"), parse_contender(GetParam() + joint + "seed=2")};
+  request.folds = 4;
+  caucus::Run run;
+  run.threads = 2;
+  const Comparison comparison = compare(data, request, run);
+  ASSERT_EQ(comparison.table.size(), 2u);
+  for (const CompareRow& row : comparison.table) ASSERT_FALSE(row.refused) << *row.refused;
+  const PairedDifference& behind = comparison.table[1].behind_best;
+  EXPECT_LE(behind.mean, std::max(2.0 * behind.standard_error, 1e-6)) << GetParam();
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, CompareWithItself,
+                         testing::Values("pl:2", "mallows:2", "gmallows:2", "m4:2", "dpm:iterations=400;burnin=100", "dpm:method=slice-gibbs;iterations=400;burnin=100", "kde", "ebms"),
+                         [](const auto& one) {
+                           std::string name = one.param;
+                           std::erase_if(name, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; });
+                           return name;
+                         });
+
+// And a worse family is told apart.
+TEST(Compare, TellsFamiliesApart) {
+  const Dataset data = draw(separated_mixture("mallows", 2, 11), 400, 12);
+  CompareRequest request;
+  request.contenders = {parse_contender("mallows:2"), parse_contender("mallows:1")};
+  caucus::Run run;
+  run.threads = 2;
+  const Comparison comparison = compare(data, request, run);
+  ASSERT_EQ(comparison.table.size(), 2u);
+  EXPECT_EQ(comparison.table[0].label, "mallows:2");
+  EXPECT_GT(comparison.table[1].behind_best.mean, 4.0 * comparison.table[1].behind_best.standard_error);
+}
+
+}  // namespace
+}  // namespace caucus
