@@ -34,7 +34,9 @@ class Results {
     for (std::string line; std::getline(in, line);) {
       // A run that was killed while writing leaves half a line.
       Json one = Json::parse(line, nullptr, false);
-      if (one.is_object() && one.contains("key")) lines_[one["key"]] = std::move(one);
+      if (!one.is_object() || !one.contains("key")) continue;
+      const auto key = one["key"].get<std::string>();
+      lines_[key] = std::move(one);
     }
   }
   bool has(const std::string& key) const { return lines_.contains(key); }
@@ -119,7 +121,12 @@ inline std::string line_chart(const std::string& title, const std::string& x_lab
     for (const auto& point : series.points) ticks.push_back(point.first);
   std::sort(ticks.begin(), ticks.end());
   ticks.erase(std::unique(ticks.begin(), ticks.end()), ticks.end());
-  for (const double x : ticks) svg += fmt::format("<text x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{:g}</text>\n", px(x), top + size + 16, x);
+  double last = -1e300;
+  for (const double x : ticks) {
+    if (px(x) - last < 28.0) continue;  // labels must not run into each other
+    last = px(x);
+    svg += fmt::format("<text x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{:g}</text>\n", last, top + size + 16, x);
+  }
   for (int i = 0; i <= 4; ++i) {
     const double at = y_low + (y_high - y_low) * i / 4.0;
     svg += fmt::format("<text x=\"{}\" y=\"{:.1f}\" text-anchor=\"end\">{:.3g}</text>\n", left - 4, top + size * (1.0 - i / 4.0) + 4, log_y ? std::pow(10.0, at) : at);
