@@ -123,9 +123,10 @@ inline std::string line_chart(const std::string& title, const std::string& x_lab
   ticks.erase(std::unique(ticks.begin(), ticks.end()), ticks.end());
   double last = -1e300;
   for (const double x : ticks) {
-    if (px(x) - last < 28.0) continue;  // labels must not run into each other
+    const std::string label = fmt::format("{:g}", x);
+    if (px(x) - last < 6.0 + 7.0 * static_cast<double>(label.size())) continue;  // labels must not run into each other
     last = px(x);
-    svg += fmt::format("<text x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{:g}</text>\n", last, top + size + 16, x);
+    svg += fmt::format("<text x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n", last, top + size + 16, label);
   }
   for (int i = 0; i <= 4; ++i) {
     const double at = y_low + (y_high - y_low) * i / 4.0;
