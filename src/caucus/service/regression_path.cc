@@ -1,6 +1,7 @@
 #include "caucus/service/regression_path.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -15,7 +16,7 @@ using namespace pl_regression;
 
 std::vector<double> default_path_grid(int points) {
   std::vector<double> grid;
-  for (int i = 0; i < points; ++i) grid.push_back(std::pow(10.0, -2.0 * i / std::max(points - 1, 1)));
+  for (int i = 0; i < points; ++i) grid.push_back(std::pow(10.0, 1.0 - 3.0 * i / std::max(points - 1, 1)));
   return grid;
 }
 
@@ -37,7 +38,7 @@ std::vector<PathPoint> regularization_path(const RegressionInput& input, const R
     path.push_back({"map", a, map.lambda / map.lambda.sum()});
     // Every a has a stream of its own: a path does not change when points are added.
     std::vector<GibbsChain> chains;
-    chains.emplace_back(input.data, GibbsOptions{a, options.a_min, options.a_max}, RandomStream(run.seed, Purpose::chain, std::hash<double>{}(a)));
+    chains.emplace_back(input.data, GibbsOptions{a, options.a_min, options.a_max}, RandomStream(run.seed, Purpose::chain, std::bit_cast<std::uint64_t>(a)));
     const Posterior posterior = run_chains(chains, {options.iterations, burnin, std::max(1, (options.iterations - burnin) / 5000)}, quiet);
     const auto matrix = [&](const std::vector<double>& values) {
       return RowMatrix(Eigen::Map<const RowMatrix>(values.data(), map.lambda.rows(), map.lambda.cols()));

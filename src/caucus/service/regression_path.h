@@ -24,7 +24,7 @@ std::string path_csv(const std::vector<PathPoint>& path, const RegressionInput& 
 // One panel per estimate, one line per weight, a on a logarithmic axis.
 std::string path_svg(const std::vector<PathPoint>& path, const RegressionInput& input);
 
-// 1 down to 0.01 in equal steps of the logarithm.
-std::vector<double> default_path_grid(int points = 21);
+// 10, where no weight is zero, down to 0.01 in equal steps of the logarithm.
+std::vector<double> default_path_grid(int points = 19);
 
 }  // namespace caucus
