@@ -10,7 +10,8 @@ namespace caucus::cli {
 namespace {
 
 struct PredictFlags {
-  std::string model, table, out, missing;
+  std::string model, out, missing;
+  DataFlags data;
   bool curves = false;
 };
 
@@ -21,11 +22,23 @@ std::string csv_cell(const std::string& text) {
   return quoted + "\"";
 }
 
+// Ballots beside the covariates are scored; a table without them is predicted all the same.
+nlohmann::ordered_json scores_of_ballots(const RegressionModel& model, const PredictFlags& flags, std::optional<MissingValues> missing, Context& context) {
+  if (flags.data.path == "-") return nlohmann::ordered_json::object();
+  try {
+    return ballot_scores(model, read_data(context, flags.data, model.unranked), missing);
+  } catch (const DataError& failure) {
+    note(context, fmt::format("Not scored, as there are no ballots to be read: {}", failure.what()));
+    return nlohmann::ordered_json::object();
+  }
+}
+
 void run_predict(const PredictFlags& flags, Context& context) {
   const RegressionModel model = RegressionModel::load(flags.model);
-  const Table table = read_table(flags.table);
+  const std::optional<MissingValues> missing = flags.missing.empty() ? std::nullopt : enum_from_name<MissingValues>(flags.missing);
+  const Table table = read_table(flags.data.path);
   for (const std::string& text : table.warnings) warning(context, fmt::format("{}: {}", table.source, text));
-  const Predictions predictions = predict_table(model, table, flags.missing.empty() ? std::nullopt : enum_from_name<MissingValues>(flags.missing));
+  const Predictions predictions = predict_table(model, table, missing);
   for (const std::string& text : predictions.warnings) warning(context, fmt::format("{}: {}", table.source, text));
 
   fmt::memory_buffer csv;
@@ -41,7 +54,7 @@ void run_predict(const PredictFlags& flags, Context& context) {
   if (!flags.out.empty()) write_file(flags.out, {csv.data(), csv.size()});
 
   nlohmann::ordered_json json{{"num_rows", predictions.rows.size()}};
-  json.update(prediction_scores(predictions, flags.curves));
+  json.update(model.ranking ? scores_of_ballots(model, flags, missing, context) : prediction_scores(predictions, flags.curves));
   if (!flags.out.empty()) json["out"] = flags.out;
   if (context.json) {
     print_json(json);
@@ -49,8 +62,10 @@ void run_predict(const PredictFlags& flags, Context& context) {
   }
   if (flags.out.empty()) print({csv.data(), csv.size()});
   if (json.contains("misclassification")) {
-    const std::string scores = fmt::format("misclassification {:.4f}, log loss {:.4f}, AUC {:.4f}, over {} rows", json["misclassification"].get<double>(),
-                                           json["log_loss"].get<double>(), json["auc"].get<double>(), predictions.labels.size());
+    std::string scores = fmt::format("misclassification{} {:.4f}, log loss{} {:.4f}", model.ranking ? " of first places" : "",
+                                     json["misclassification"].get<double>(), model.ranking ? " of whole ballots" : "", json["log_loss"].get<double>());
+    if (json.contains("auc")) scores += fmt::format(", AUC {:.4f}", json["auc"].get<double>());
+    scores += fmt::format(", over {} {}", json["num_scored"].get<double>(), model.ranking ? "ballots" : "rows");
     if (flags.out.empty()) note(context, scores);
     else print(scores + "\n");
   }
@@ -63,12 +78,13 @@ void add_predict(CLI::App& app, Context& context) {
   auto flags = std::make_shared<PredictFlags>();
   CLI::App* command = app.add_subcommand("predict", "Predict classes of new rows with a model of 'caucus regress'");
   command->add_option("model", flags->model, "model file written by 'caucus regress --out'")->required()->type_name("MODEL");
-  command->add_option("data", flags->table, "CSV with the columns of the training table, in any order")->required()->type_name("TEST");
+  command->add_option("data", flags->data.path, "CSV with the columns of the training table, in any order; - for standard input")->required()->type_name("TEST");
   command->add_option("--missing", flags->missing, "missing values: error, drop (the row) or mean; default: as in training")
       ->check(CLI::IsMember(std::vector<std::string>(enum_names<MissingValues>.begin(), enum_names<MissingValues>.end())));
   command->add_flag("--curves", flags->curves, "with --json: the calibration curve and, for two classes, the ROC curve");
   command->add_option("-o,--out", flags->out, "write row,predicted,p_CLASS... for every row")->type_name("FILE");
   command->add_flag("--json", context.json, "print the scores as one JSON object");
+  add_data_flags(*command, flags->data);
   command->footer(examples({"caucus predict m.json test.csv --out p.csv", "caucus predict m.json test.csv --json --curves"}));
   command->callback([flags, &context] { run_predict(*flags, context); });
 }

@@ -57,6 +57,8 @@ std::vector<double> parse_grid(const std::string& text) {
   return grid;
 }
 
+bool is_sampler(Method method) { return method == Method::gibbs || method == Method::logit_lasso; }
+
 // The strongest weights of every class, as shares of the class.
 std::string show_regression(const RegressionFit& fit, const Context& context) {
   const Style style(context.color_stdout());
@@ -85,17 +87,17 @@ std::string show_regression(const RegressionFit& fit, const Context& context) {
     const double total = model.is_logit() ? 1.0 : std::max(row.sum(), 1e-300);
     text += fit_width(printable(model.classes[static_cast<std::size_t>(k)]), std::max<std::size_t>(width, 5)) + "  ";
     for (std::size_t j = 0; j < std::min<std::size_t>(order.size(), 5); ++j) {
-      if (row[order[j]] == 0.0) break;
+      if (std::abs(row[order[j]]) < 0.005 * total && (j > 0 || row[order[j]] == 0.0)) break;  // would show as nothing
       const std::string name = printable(names[static_cast<std::size_t>(order[j])]);
       text += model.is_logit() ? fmt::format("{}{} {:+.2f}", j > 0 ? ", " : "", name, row[order[j]])
                                : fmt::format("{}{} {:.0f} %", j > 0 ? ", " : "", name, 100.0 * row[order[j]] / total);
     }
     text += "\n";
   }
-  text += fmt::format("\nlog-likelihood {:.6f}, log posterior {:.6f}, {} of {} weights above zero", summary.loglik, summary.log_posterior,
-                      summary.num_nonzero, model.lambda.size());
+  text += fmt::format("\nlog-likelihood {:.6f}, log posterior {:.6f}, {} of {} {}", summary.loglik, summary.log_posterior, summary.num_nonzero,
+                      model.lambda.size(), model.is_logit() ? "coefficients not zero" : "weights above zero");
   if (!model.is_logit()) text += fmt::format(", a = {:.4g}", model.a);
-  text += fmt::format("\n{}, {} {}", name_of(summary.stop_reason), summary.iterations, summary.ess_min ? "sweeps" : "steps");
+  text += fmt::format("\n{}, {} {}", name_of(summary.stop_reason), summary.iterations, is_sampler(model.method) ? "sweeps" : "steps");
   if (summary.ess_min) text += fmt::format(", smallest effective sample size {:.0f}", *summary.ess_min);
   if (summary.rhat_max) text += fmt::format(", largest R-hat {:.3f}", *summary.rhat_max);
   return text + "\n";
@@ -107,7 +109,8 @@ std::vector<PathPoint> write_path(const RegressFlags& flags, const RegressionInp
   if (plot.ends_with(".csv")) plot.resize(plot.size() - 4);
   plot += ".svg";
   write_file(flags.path, path_csv(path, input));
-  if (flags.path != "-") write_file(plot, path_svg(path, input));
+  if (flags.path == "-") return path;
+  write_file(plot, path_svg(path, input));
   note(context, fmt::format("Path written to {} and {}", flags.path, plot));
   return path;
 }
@@ -128,6 +131,7 @@ void run_regress(const RegressFlags& flags, const CLI::App& command, Context& co
   if (flags.ranking == !flags.target.empty())
     throw UsageError(flags.ranking ? "--ranking takes whole ballots as outcome: leave --target out"
                                    : "which column holds the classes? say --target COLUMN, or --ranking for whole ballots");
+  if (flags.path == "-" && (context.json || flags.out == "-")) throw UsageError("--path - fills standard output: give the path, the model or --json a file of its own");
   RegressionInput input;
   Table table;
   std::string source, data_digest;
@@ -167,11 +171,13 @@ void run_regress(const RegressFlags& flags, const CLI::App& command, Context& co
     if (!flags.report.empty()) json["report"] = flags.report;
     print_json(json);
   } else {
-    print(show_regression(fit, context));
+    if (flags.path != "-") print(show_regression(fit, context));
     if (!flags.out.empty()) note(context, fmt::format("Model written to {}", flags.out));
   }
   if (fit.summary.stop_reason == StopReason::interrupted) {
-    note(context, fit.summary.ess_min ? "Interrupted: these are the draws so far." : "Interrupted: this is the best result so far.");
+    note(context, fit.summary.ess_min               ? "Interrupted: these are the draws so far."
+                  : is_sampler(request.method) ? "Interrupted before the burn-in was over: there is no answer yet."
+                                               : "Interrupted: this is the best result so far.");
     context.exit_code = Exit::interrupted;
   }
 }
@@ -202,8 +208,8 @@ void add_regress(CLI::App& app, Context& context) {
     command->add_option("--" + option.name, flags->values[option.name], fmt::format("{} [{}]", option.help, option.default_value))
         ->group("Model")
         ->type_name("");
-  command->add_option("--path", flags->path, "write the weights as a function of a to this CSV, and a plot beside it")->type_name("FILE");
-  command->add_option("--path-grid", flags->path_grid, "the values of a, as in 1,0.5,0.1 [21 values from 1 to 0.01]")->type_name("A,A,...");
+  command->add_option("--path", flags->path, "write the weights as a function of a to this CSV, and a plot beside it; - for standard output")->type_name("FILE");
+  command->add_option("--path-grid", flags->path_grid, "the values of a, as in 1,0.5,0.1 [19 values from 10 to 0.01]")->type_name("A,A,...");
   command->add_option("--seed", flags->seed, "seed of all random numbers; same seed, same result")->capture_default_str();
   command->add_option("--threads", context.threads, "number of threads, 0 for all cores; the result does not depend on it")
       ->check(CLI::Range(0, 4096))

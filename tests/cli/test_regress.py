@@ -201,6 +201,17 @@ class Regression(unittest.TestCase):
         self.assertEqual({row["estimate"] for row in rows}, {"map", "posterior-mean", "posterior-median", "variational-mean"})
         with open(self.path("path.svg"), encoding="utf-8") as file:
             self.assertIn("</svg>", file.read())
+        piped = self.ok("regress", self.train, "--target", "kind", "--path", "-", "--path-grid", "1,0.3", "--iterations", "200")
+        self.assertEqual(len(list(csv.DictReader(piped.stdout.splitlines()))), len(rows))
+        self.assertFalse(os.path.exists("-.svg"))
+        both = caucus("regress", self.train, "--target", "kind", "--path", "-", "--json")
+        self.assertEqual((both.returncode, both.stdout), (64, ""))
+
+    def test_the_summary_names_only_what_counts(self):
+        shown = self.ok("regress", self.train, "--target", "kind", "--method", "variational").stdout
+        self.assertNotIn(" 0 %", shown)
+        shown = self.ok("regress", self.train, "--target", "kind", "--method", "logit-lasso", "--iterations", "200").stdout
+        self.assertIn("coefficients not zero", shown)
 
     def test_wrong_input_is_refused_with_a_remedy(self):
         holes = [dict(row) for row in self.rows]
@@ -247,6 +258,10 @@ class Regression(unittest.TestCase):
         with open(self.path("p.csv"), encoding="utf-8") as file:
             first, second = list(csv.DictReader(file))
         self.assertNotEqual(first["predicted"], second["predicted"])
+        scores = json.loads(self.ok("predict", self.path("r.json"), table, "--json").stdout)
+        self.assertEqual(scores["num_scored"], 200)
+        self.assertLess(scores["log_loss"], math.log(6))
+        self.assertIn("whole ballots", self.ok("predict", self.path("r.json"), table, "--out", self.path("p.csv")).stdout)
 
     def test_interrupt_keeps_the_draws_and_the_checkpoint_goes_on(self):
         command = ["regress", self.train, "--target", "kind", "--method", "gibbs", "--burnin", "10", "--chains", "1", "--checkpoint", self.path("c.cbor"),

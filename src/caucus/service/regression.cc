@@ -39,11 +39,6 @@ std::vector<Column> covariate_columns(std::span<const Column> columns, const Reg
   return kept;
 }
 
-std::string class_of(const Column& column, std::size_t row) {
-  if (!column.is_numeric()) return column.texts[row];
-  return std::isnan(column.numbers[row]) ? std::string() : fmt::format("{}", column.numbers[row]);
-}
-
 // How many sweeps apart draws are kept, so that all of them fit in 256 MB.
 int automatic_thin(const Options& options, int burnin, std::size_t num_coefficients) {
   const double numbers = static_cast<double>(num_coefficients) * options.chains * std::max(options.iterations - burnin, 1);
@@ -60,11 +55,11 @@ ChainPlan chain_plan(const Options& options, std::size_t num_coefficients) {
   return plan;
 }
 
-// What a checkpoint must agree on: everything that bears on the chains but the number of iterations.
+// What a checkpoint must agree on: everything that bears on the chains but the number of iterations. More iterations go on where it
+// ends, if the burn-in stays as it was.
 std::string checkpoint_key(const RegressionInput& input, const RegressionRequest& request, const Run& run) {
   OptionMap options = show_options(request.options);
-  options.erase("iterations");
-  options.erase("draws");
+  for (const char* name : {"iterations", "draws", "burnin", "thin"}) options.erase(name);  // the plan says these
   XXH3_state_t* state = XXH3_createState();
   XXH3_128bits_reset(state);
   const RegressionData& data = input.data;
@@ -77,14 +72,19 @@ std::string checkpoint_key(const RegressionInput& input, const RegressionRequest
   return fmt::format("{} seed {} {} {:016x}{:016x}", name_of(request.method), run.seed, fmt::join(options, " "), hash.high64, hash.low64);
 }
 
-Checkpointing checkpointing(const RegressionInput& input, const RegressionRequest& request, const Run& run) {
+template <class Chain>
+Posterior run_with_checkpoints(std::vector<Chain>& chains, const ChainPlan& plan, const RegressionInput& input, const RegressionRequest& request, const Run& run) {
+  if (request.checkpoint.empty()) return run_chains(chains, plan, run);
   Checkpointing checkpoints;
-  if (request.checkpoint.empty()) return checkpoints;
   checkpoints.key = checkpoint_key(input, request, run);
   checkpoints.every = request.checkpoint_every;
   checkpoints.save = [path = request.checkpoint](const std::string& text) { write_file(path, text); };
   if (std::filesystem::exists(request.checkpoint)) checkpoints.resume = std::string(Source::open(request.checkpoint).text());
-  return checkpoints;
+  try {
+    return run_chains(chains, plan, run, checkpoints);
+  } catch (const DataError& failure) {
+    throw DataError(fmt::format("{}: {}", request.checkpoint, failure.what()));
+  }
 }
 
 struct Diagnosis {
@@ -159,6 +159,15 @@ void take_posterior(const Posterior& posterior, const Options& options, const Ch
   fit.summary.details["num_draws"] = total;
 }
 
+// Flags that a method has no use for are said, not passed over.
+void note_unused(const RegressionRequest& request, RegressionSummary& summary) {
+  const bool sampler = request.method == Method::gibbs || request.method == Method::logit_lasso;
+  if (request.method == Method::logit_lasso && (request.options.a != "auto" || request.options.b))
+    summary.warnings.emplace_back("logit-lasso has no a and b: they are not used; its prior is set by lasso-shape and lasso-rate");
+  if (!sampler && !request.checkpoint.empty())
+    summary.warnings.push_back(fmt::format("{} keeps no checkpoint; it is for gibbs and logit-lasso", name_of(request.method)));
+}
+
 struct ShapeChoice {
   bool learn = false, cross_validate = false;
   double value = 1.0;
@@ -231,6 +240,11 @@ nlohmann::ordered_json RegressionSummary::to_json() const {
   return json;
 }
 
+std::string class_in(const Column& column, std::size_t row) {
+  if (!column.is_numeric()) return column.texts[row];
+  return std::isnan(column.numbers[row]) ? std::string() : fmt::format("{}", column.numbers[row]);
+}
+
 RegressionInput class_input(const Table& table, const RegressionRequest& request) {
   const Column& target = table.column(request.target);
   RegressionInput input;
@@ -238,7 +252,7 @@ RegressionInput class_input(const Table& table, const RegressionRequest& request
   // Rows without a class cannot teach.
   std::vector<std::size_t> known;
   for (std::size_t row = 0; row < table.num_rows; ++row) {
-    if (!class_of(target, row).empty()) {
+    if (!class_in(target, row).empty()) {
       known.push_back(row);
       continue;
     }
@@ -258,7 +272,7 @@ RegressionInput class_input(const Table& table, const RegressionRequest& request
   }
   if (known.empty()) throw DataError(fmt::format("{}: there are no rows to learn from", table.source));
   std::map<std::string, std::uint32_t> numbers;
-  for (const std::size_t row : known) numbers.emplace(class_of(target, row), 0);
+  for (const std::size_t row : known) numbers.emplace(class_in(target, row), 0);
   if (numbers.size() < 2)
     throw DataError(fmt::format("{}: the target '{}' has only the class '{}'; a regression needs at least two", table.source, request.target,
                                 numbers.begin()->first));
@@ -276,7 +290,7 @@ RegressionInput class_input(const Table& table, const RegressionRequest& request
     input.warnings.insert(input.warnings.end(), encoded.warnings.begin(), encoded.warnings.end());
     input.data.w = input.map.features(encoded.x, encoded.rows);
     input.x = std::move(encoded.x);
-    for (const std::size_t row : encoded.rows) input.data.outcome.push_back(numbers.at(class_of(target, known[row])));
+    for (const std::size_t row : encoded.rows) input.data.outcome.push_back(numbers.at(class_in(target, known[row])));
   } catch (const DataError& failure) {
     throw DataError(fmt::format("{}: {}", table.source, failure.what()));
   }
@@ -325,6 +339,7 @@ RegressionFit train(const RegressionInput& input, const RegressionRequest& reque
   RegressionModel& model = fit.model;
   RegressionSummary& summary = fit.summary;
   summary.warnings = input.warnings;
+  note_unused(request, summary);
   model.method = request.method;
   model.classes = input.classes;
   model.features = input.map;
@@ -346,7 +361,7 @@ RegressionFit train(const RegressionInput& input, const RegressionRequest& reque
       chains.emplace_back(logit, LogitOptions{options.lasso_shape, options.lasso_rate, options.intercept_variance},
                           RandomStream(run.seed, Purpose::chain, static_cast<std::uint64_t>(c)));
     const ChainPlan plan = chain_plan(options, static_cast<std::size_t>((k - 1) * logit.x.cols()));
-    const Posterior posterior = run_chains(chains, plan, run, checkpointing(input, request, run));
+    const Posterior posterior = run_with_checkpoints(chains, plan, input, request, run);
     take_posterior(posterior, options, plan, k - 1, logit.x.cols(), run, fit);
     if (model.draws.empty()) model.lambda.setZero();
     const double theta = posterior.hyper_mean();
@@ -367,7 +382,9 @@ RegressionFit train(const RegressionInput& input, const RegressionRequest& reque
       summary.iterations = em.steps;
       summary.details["residual"] = em.residual;
       if (em.unbounded)
-        summary.warnings.emplace_back("some alternatives never beat the others, so there is no maximum; a > 1, gibbs or variational have an answer");
+        summary.warnings.emplace_back(
+            "there is no maximum: some weights fall for ever against the others (of alternatives that never beat the rest, or that matter only "
+            "where all others have none), and the fit was cut short; a > 1, gibbs or variational have an answer");
     } else if (request.method == Method::variational) {
       model.b = options.b.value_or(1.0);
       if (!(model.b > 0.0)) throw UsageError("b = 0: the prior would be improper; give b > 0 (it sets only the scale)");
@@ -389,7 +406,7 @@ RegressionFit train(const RegressionInput& input, const RegressionRequest& reque
         chains.emplace_back(data, GibbsOptions{shape.learn ? std::nullopt : std::optional(shape.value), options.a_min, options.a_max},
                             RandomStream(run.seed, Purpose::chain, static_cast<std::uint64_t>(c)));
       const ChainPlan plan = chain_plan(options, static_cast<std::size_t>(k * p));
-      const Posterior posterior = run_chains(chains, plan, run, checkpointing(input, request, run));
+      const Posterior posterior = run_with_checkpoints(chains, plan, input, request, run);
       take_posterior(posterior, options, plan, k, p, run, fit);
       if (shape.learn) model.a = posterior.hyper_mean();
       if (!(model.a > 0.0)) model.a = 1.0;
@@ -422,95 +439,6 @@ RegressionFit train_classes(const Table& table, const RegressionRequest& request
 
 RegressionFit train_rankings(const Dataset& data, const RegressionRequest& request, const Run& run) {
   return train(ranking_input(data, request), request, run);
-}
-
-RowMatrix RegressionModel::predict(const RowMatrix& x, std::span<const std::size_t> rows) const {
-  const auto k = static_cast<Eigen::Index>(classes.size());
-  RowMatrix total = RowMatrix::Zero(x.rows(), k);
-  if (is_logit()) {
-    Eigen::MatrixXd with_intercept(x.rows(), x.cols() + 1);
-    with_intercept << x, Eigen::VectorXd::Ones(x.rows());
-    if (draws.empty()) return logit_probabilities(with_intercept, lambda);
-    for (const RowMatrix& draw : draws) total += logit_probabilities(with_intercept, draw);
-    return total / static_cast<double>(draws.size());
-  }
-  const RowMatrix w = features.features(x, rows);
-  if (method == Method::variational && shape.size() > 0) {
-    constexpr std::uint64_t num_draws = 500;
-    for (std::uint64_t d = 0; d < num_draws; ++d) {
-      RandomStream stream(seed, Purpose::augment, d);
-      RowMatrix draw(shape.rows(), shape.cols());
-      for (Eigen::Index j = 0; j < draw.size(); ++j) draw.data()[j] = stream.log_gamma(shape.data()[j]) - std::log(rate.data()[j]);
-      draw = (draw.array() - draw.maxCoeff()).exp();
-      total += class_probabilities(w, draw);
-    }
-    return total / static_cast<double>(num_draws);
-  }
-  if (draws.empty()) return class_probabilities(w, lambda);
-  for (const RowMatrix& draw : draws) total += class_probabilities(w, draw);
-  return total / static_cast<double>(draws.size());
-}
-
-Predictions predict_table(const RegressionModel& model, const Table& table, std::optional<MissingValues> missing) {
-  Predictions result;
-  EncodedRows encoded;
-  try {
-    encoded = model.features.encode(table.columns, missing);
-    result.probabilities = model.predict(encoded.x, encoded.rows);
-  } catch (const DataError& failure) {
-    throw DataError(fmt::format("{}: {}", table.source, failure.what()));
-  }
-  result.rows = std::move(encoded.rows);
-  result.warnings = std::move(encoded.warnings);
-  const std::size_t k = model.classes.size();
-  const std::span<const double> all(result.probabilities.data(), static_cast<std::size_t>(result.probabilities.size()));
-  for (std::size_t i = 0; i < result.rows.size(); ++i) result.predicted.push_back(most_probable(all.subspan(i * k, k)));
-  const Column* target = model.target.empty() ? nullptr : table.find(model.target);
-  if (target == nullptr) return result;
-  std::size_t unknown = 0;
-  for (std::size_t i = 0; i < result.rows.size(); ++i) {
-    const std::string name = class_of(*target, result.rows[i]);
-    if (name.empty()) continue;
-    const auto found = std::find(model.classes.begin(), model.classes.end(), name);
-    if (found == model.classes.end()) {
-      ++unknown;
-      continue;
-    }
-    result.labelled.push_back(i);
-    result.labels.push_back(static_cast<std::uint32_t>(found - model.classes.begin()));
-  }
-  if (unknown > 0)
-    result.warnings.push_back(fmt::format("{} rows have a class the model does not know; they are predicted but not scored", unknown));
-  return result;
-}
-
-nlohmann::ordered_json prediction_scores(const Predictions& predictions, bool curves) {
-  nlohmann::ordered_json json = nlohmann::ordered_json::object();
-  if (predictions.labels.empty()) return json;
-  const auto k = static_cast<std::size_t>(predictions.probabilities.cols());
-  std::vector<double> p;
-  for (const std::size_t i : predictions.labelled)
-    for (Eigen::Index c = 0; c < predictions.probabilities.cols(); ++c) p.push_back(predictions.probabilities(static_cast<Eigen::Index>(i), c));
-  json["num_scored"] = predictions.labels.size();
-  json["misclassification"] = misclassification(p, k, predictions.labels);
-  json["log_loss"] = log_loss(p, k, predictions.labels);
-  json["brier"] = brier_score(p, k, predictions.labels);
-  json["auc"] = auc(p, k, predictions.labels);
-  const auto curve = calibration_curve(p, k, predictions.labels);
-  json["calibration_error"] = calibration_error(curve);
-  if (!curves) return json;
-  for (const CalibrationBin& bin : curve)
-    json["calibration"].push_back({{"predicted", bin.mean_predicted}, {"observed", bin.observed}, {"count", bin.count}});
-  if (k != 2) return json;
-  std::vector<double> scores;
-  std::vector<std::uint8_t> positive;
-  for (std::size_t i = 0; i < predictions.labels.size(); ++i) {
-    scores.push_back(p[2 * i + 1]);
-    positive.push_back(predictions.labels[i] == 1 ? 1 : 0);
-  }
-  json["roc"] = nlohmann::ordered_json::array();
-  for (const RocPoint& point : roc_curve(scores, positive)) json["roc"].push_back({point.false_positive_rate, point.true_positive_rate});
-  return json;
 }
 
 }  // namespace caucus

@@ -72,6 +72,8 @@ struct RegressionFit {
   RegressionSummary summary;
 };
 
+// The class that a cell of the target column names; empty where it is missing.
+std::string class_in(const Column& column, std::size_t row);
 // Class labels in a column of the table. Throws UsageError, DataError.
 RegressionFit train_classes(const Table& table, const RegressionRequest& request, const Run& run);
 // Rankings with covariates. em, gibbs and variational.
@@ -101,5 +103,7 @@ Predictions predict_table(const RegressionModel& model, const Table& table, std:
 
 // misclassification, log_loss, brier, auc, calibration and, for two classes, roc. Empty without labels.
 nlohmann::ordered_json prediction_scores(const Predictions& predictions, bool curves);
+// A model of rankings on ballots with covariates: log_loss is the mean of -log P(whole ballot), misclassification that of first places.
+nlohmann::ordered_json ballot_scores(const RegressionModel& model, const Dataset& ballots, std::optional<MissingValues> missing);
 
 }  // namespace caucus

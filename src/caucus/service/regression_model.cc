@@ -164,8 +164,8 @@ RegressionModel RegressionModel::parse(std::string_view text, const std::string&
     }
     if (json.contains("fit")) model.fit = nlohmann::ordered_json::parse(json["fit"].dump());
     return model;
-  } catch (const nlohmann::json::exception& error) {
-    throw DataError(fmt::format("{}: not a model file: {}", name, error.what()));
+  } catch (const nlohmann::json::exception&) {
+    throw DataError(fmt::format("{}: this is not a model file; expected one written by 'caucus regress --out'", name));
   } catch (const Error& error) {
     throw DataError(fmt::format("{}: {}", name, error.what()));
   }

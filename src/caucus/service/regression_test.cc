@@ -155,9 +155,22 @@ TEST(Regression, CheckpointFileIsResumed) {
   const RegressionFit resumed = train_classes(table, asked, {});
   EXPECT_EQ(resumed.model.lambda, straight.model.lambda);
   EXPECT_EQ(resumed.summary.ess_min, straight.summary.ess_min);
+  // More sweeps go on from there, if the burn-in is the one it had.
+  asked.options.iterations = 900;
+  EXPECT_THROW(train_classes(table, asked, {}), DataError);
+  asked.options.burnin = 300;
+  const RegressionFit longer = train_classes(table, asked, {});
+  asked.checkpoint.clear();
+  EXPECT_EQ(longer.model.lambda, train_classes(table, asked, {}).model.lambda);
+  asked.checkpoint = path;
   caucus::Run other;
   other.seed = 2;
-  EXPECT_THROW(train_classes(table, asked, other), DataError);
+  try {
+    train_classes(table, asked, other);
+    ADD_FAILURE() << "a checkpoint of another seed was taken";
+  } catch (const DataError& failure) {
+    EXPECT_NE(std::string(failure.what()).find(path), std::string::npos) << failure.what();
+  }
   std::filesystem::remove(path);
 }
 
@@ -205,6 +218,57 @@ TEST(Regression, CovariatesExplainBallots) {
   }
   RegressionRequest rival = request(Method::logit_lasso);
   EXPECT_THROW(train_rankings(data, rival, {}), UsageError);
+}
+
+TEST(Regression, BallotsAreScoredByWholeBallot) {
+  const Dataset data = ballots(120);
+  for (const Method method : {Method::em, Method::gibbs, Method::variational}) {
+    RegressionRequest asked = request(method);
+    asked.target.clear();
+    const RegressionFit fit = train_rankings(data, asked, {});
+    const auto scores = ballot_scores(fit.model, data, {});
+    EXPECT_EQ(scores["num_scored"], 120.0);
+    if (method == Method::em) {
+      EXPECT_NEAR(-120.0 * scores["log_loss"].get<double>(), fit.summary.loglik, 1e-8);
+    }
+    EXPECT_LT(scores["misclassification"].get<double>(), 0.5);
+    // Averaged over the posterior, the probabilities of all six orders of three still sum to one, and so do those of the three first places.
+    double whole = 0.0, first = 0.0;
+    const auto probability = [&](std::vector<ItemId> order) {
+      Dataset one;
+      one.items = {"z", "y", "x"};  // found by name, not by place
+      RankingSetBuilder builder;
+      builder.add(order);
+      one.rankings = builder.build();
+      one.covariates = {Column{"age", {0.7}, {}}};
+      return std::exp(-ballot_scores(fit.model, one, {})["log_loss"].get<double>());
+    };
+    std::vector<ItemId> order{0, 1, 2};
+    do whole += probability(order);
+    while (std::next_permutation(order.begin(), order.end()));
+    for (ItemId item = 0; item < 3; ++item) first += probability({item});
+    EXPECT_NEAR(whole, 1.0, 1e-9) << name_of(method);
+    EXPECT_NEAR(first, 1.0, 1e-9) << name_of(method);
+    RowMatrix x(1, 1);
+    x << (0.7 - fit.model.features.covariates()[0].mean) / fit.model.features.covariates()[0].scale;
+    EXPECT_NEAR(probability({2}), fit.model.predict(x)(0, 0), 1e-9) << name_of(method);
+  }
+}
+
+TEST(Regression, UnusedFlagsAreSaid) {
+  const Table table = example(40, 1);
+  RegressionRequest asked = request(Method::logit_lasso);
+  EXPECT_TRUE(asked.options.a == "auto");
+  const auto says = [](const RegressionFit& fit, const char* word) {
+    return std::any_of(fit.summary.warnings.begin(), fit.summary.warnings.end(), [&](const std::string& text) { return text.find(word) != std::string::npos; });
+  };
+  EXPECT_FALSE(says(train_classes(table, asked, {}), "lasso-shape"));
+  asked.options.a = "0.5";
+  EXPECT_TRUE(says(train_classes(table, asked, {}), "lasso-shape"));
+  RegressionRequest em = request(Method::em);
+  em.checkpoint = "nothing.cbor";
+  EXPECT_TRUE(says(train_classes(table, em, {}), "checkpoint"));
+  EXPECT_FALSE(std::filesystem::exists("nothing.cbor"));
 }
 
 TEST(Regression, PathThinsOutAsTheShapeFalls) {

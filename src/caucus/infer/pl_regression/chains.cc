@@ -57,10 +57,10 @@ std::string encode_checkpoint(const std::string& key, const ChainPlan& plan, con
 nlohmann::json decode_checkpoint(const std::string& text, const std::string& key, const ChainPlan& plan, Posterior& posterior) {
   try {
     nlohmann::json json = nlohmann::json::from_cbor(text);
-    if (json.at("format") != format_name) throw DataError("checkpoint: not one of a regression");
+    if (json.at("format") != format_name) throw DataError("not a checkpoint of a regression");
     if (json.at("key") != key || json.at("burnin") != plan.burnin || json.at("thin") != plan.thin ||
         json.at("states").size() != posterior.chains.size())
-      throw DataError("checkpoint: it belongs to other data, another seed or other options; remove it, or repeat the command it came from");
+      throw DataError("the checkpoint belongs to other data, another seed or other options; remove it, or repeat the command it came from");
     posterior.iterations = json.at("iterations").get<int>();
     for (std::size_t c = 0; c < posterior.chains.size(); ++c) {
       const nlohmann::json& from = json.at("draws").at(c);
@@ -73,8 +73,8 @@ nlohmann::json decode_checkpoint(const std::string& text, const std::string& key
       draws.num_summed = from.at("num_summed").get<std::int64_t>();
     }
     return std::move(json.at("states"));
-  } catch (const nlohmann::json::exception& error) {
-    throw DataError(fmt::format("checkpoint: damaged ({})", error.what()));
+  } catch (const nlohmann::json::exception&) {
+    throw DataError("damaged, or not a checkpoint of a regression; remove it to start anew");
   }
 }
 
