@@ -81,9 +81,9 @@ void add_predict(CLI::App& app, Context& context) {
   command->add_option("data", flags->data.path, "CSV with the columns of the training table, in any order; - for standard input")->required()->type_name("TEST");
   command->add_option("--missing", flags->missing, "missing values: error, drop (the row) or mean; default: as in training")
       ->check(CLI::IsMember(std::vector<std::string>(enum_names<MissingValues>.begin(), enum_names<MissingValues>.end())));
-  command->add_flag("--curves", flags->curves, "with --json: the calibration curve and, for two classes, the ROC curve");
   command->add_option("-o,--out", flags->out, "write row,predicted,p_CLASS... for every row")->type_name("FILE");
-  command->add_flag("--json", context.json, "print the scores as one JSON object");
+  CLI::Option* json = command->add_flag("--json", context.json, "print the scores as one JSON object");
+  command->add_flag("--curves", flags->curves, "with --json: the calibration curve and, for two classes, the ROC curve")->needs(json);
   add_data_flags(*command, flags->data);
   command->footer(examples({"caucus predict m.json test.csv --out p.csv", "caucus predict m.json test.csv --json --curves"}));
   command->callback([flags, &context] { run_predict(*flags, context); });

@@ -228,6 +228,7 @@ class Regression(unittest.TestCase):
             (["regress", self.train, "--target", "age"], 65, "classes"),
             (["regress", self.write("holes.csv", holes), "--target", "kind"], 65, "--missing"),
             (["predict", self.train, self.test], 65, "model"),
+            (["predict", self.train, self.test, "--curves"], 64, "--json"),
         ]
         for args, code, word in cases:
             result = caucus(*args)
