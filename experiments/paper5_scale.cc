@@ -199,6 +199,7 @@ void run_scaling(const Settings& settings, Results& results) {
   std::vector<Case> cases;
   const std::size_t base = settings.quick ? 1000 : 10000;
   for (const std::size_t factor : {1, 2, 4}) cases.push_back({"N", base * factor, 533, 10, 150});
+  if (!settings.quick) cases.push_back({"N", 53757, 533, 10, 150});
   for (const std::size_t num_small : {20, 65, 155, 335}) cases.push_back({"clusters", base, 533, 10, num_small});
   for (const std::size_t t : {3, 5, 10, 20}) cases.push_back({"t", base, 533, t, 150});
   for (const std::size_t n : {133, 266, 533, 1066, 2132}) cases.push_back({"n", base, n, 10, 150});
