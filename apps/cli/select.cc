@@ -67,7 +67,7 @@ std::string show_selection(const Selection& selection, const Context& context) {
 struct SelectFlags {
   DataFlags data;
   SelectRequest request;
-  std::string candidates = "1..6", criterion = "ebic", out, report;
+  std::string candidates = "1..6", criterion, out, report;
   std::vector<std::string> settings;
   std::uint64_t seed = 1;
   double time_limit = 0.0;
@@ -84,7 +84,7 @@ Run make_run(const Context& context, std::uint64_t seed, double time_limit, Obse
 
 void run_select(SelectFlags& flags, Context& context) {
   flags.request.candidates = parse_candidates(flags.candidates);
-  flags.request.criterion = *enum_from_name<Criterion>(flags.criterion);
+  if (!flags.criterion.empty()) flags.request.criterion = *enum_from_name<Criterion>(flags.criterion);
   flags.request.options = parse_settings(flags.settings);
   const Dataset data = read_data(context, flags.data);
   Selection selection;
@@ -101,7 +101,7 @@ void run_select(SelectFlags& flags, Context& context) {
     table.push_back({{"k", row.k}, {"loglik", row.loglik}, {"ebic", row.ebic}, {"bic", row.bic}, {"aic", row.aic}, {"icl", row.icl},
                      {"heldout_mean", number_or_null(row.heldout_mean)}, {"heldout_se", number_or_null(row.heldout_se)},
                      {"behind_best", number_or_null(row.behind_best)}, {"behind_se", number_or_null(row.behind_se)}, {"seconds", row.seconds}});
-  Json selected = {{"criterion", flags.criterion}, {"chosen_k", selection.chosen_k}, {"table", table}};
+  Json selected = {{"criterion", name_of(selection.criterion)}, {"chosen_k", selection.chosen_k}, {"table", table}};
 
   Json model = model_to_json(selection.chosen, data, {CAUCUS_VERSION, context.command_line});
   model["selection"] = selected;
@@ -215,9 +215,8 @@ void add_select(CLI::App& app, Context& context) {
   add_data_flags(*command, flags->data);
   command->add_option("--family", flags->request.family, "family of models")->capture_default_str();
   command->add_option("-k,--components", flags->candidates, "numbers of groups to try: 1..8 or 1,2,4")->capture_default_str();
-  command->add_option("--criterion", flags->criterion, "ebic (BIC that also counts consensus rankings), bic, aic, icl, cv (cross-validation) or holdout")
-      ->check(CLI::IsMember(std::vector<std::string>(enum_names<Criterion>.begin(), enum_names<Criterion>.end())))
-      ->capture_default_str();
+  command->add_option("--criterion", flags->criterion, "ebic (BIC that also counts consensus rankings; the default but for m4), bic, aic, icl, cv (cross-validation) or holdout")
+      ->check(CLI::IsMember(std::vector<std::string>(enum_names<Criterion>.begin(), enum_names<Criterion>.end())));
   command->add_option("--folds", flags->request.folds, "folds of cv")->check(CLI::Range(2, 100))->capture_default_str();
   command->add_option("--holdout", flags->request.holdout, "share of the ballots held out")->check(CLI::Range(0.01, 0.9))->capture_default_str();
   command->add_flag("--one-se", flags->request.one_standard_error, "cv, holdout: the smallest K within one standard error of the best");

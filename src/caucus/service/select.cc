@@ -110,15 +110,18 @@ std::vector<int> parse_candidates(std::string_view text) {
   return result;
 }
 
+Criterion default_criterion(std::string_view family) { return family == "m4" ? Criterion::cv : Criterion::ebic; }
+
 Selection select(const Dataset& data, const SelectRequest& request, const Run& run) {
+  const Criterion criterion = request.criterion.value_or(default_criterion(request.family));
   const Family& family = find_family(request.family);
   const FamilyInfo info = family.info();
   if (std::none_of(info.options.begin(), info.options.end(), [](const OptionInfo& option) { return option.name == "components"; }))
     throw UsageError(fmt::format("family {} has no number of groups to choose", request.family));
-  const bool heldout = request.criterion == Criterion::cv || request.criterion == Criterion::holdout;
+  const bool heldout = criterion == Criterion::cv || criterion == Criterion::holdout;
   std::vector<Split> splits;
-  if (request.criterion == Criterion::cv) splits = make_folds(data, request.folds, run.seed);
-  if (request.criterion == Criterion::holdout) splits.push_back(make_holdout(data, request.holdout, run.seed));
+  if (criterion == Criterion::cv) splits = make_folds(data, request.folds, run.seed);
+  if (criterion == Criterion::holdout) splits.push_back(make_holdout(data, request.holdout, run.seed));
 
   const std::size_t num_k = request.candidates.size(), per_k = 1 + splits.size();
   std::vector<FitOutcome> full(num_k);
@@ -163,7 +166,7 @@ Selection select(const Dataset& data, const SelectRequest& request, const Run& r
   parallel_for(per_k, per_k > 1 ? run.threads : 1, run_chain);
 
   Selection result;
-  result.criterion = request.criterion;
+  result.criterion = criterion;
   result.interrupted = observer.stopped();
   std::vector<HeldoutScores> pooled;
   std::vector<std::size_t> finished;
@@ -210,7 +213,7 @@ Selection select(const Dataset& data, const SelectRequest& request, const Run& r
 
   std::size_t best = 0;
   for (std::size_t i = 1; i < result.table.size(); ++i)
-    if (criterion_value(result.table[i], request.criterion) < criterion_value(result.table[best], request.criterion)) best = i;
+    if (criterion_value(result.table[i], criterion) < criterion_value(result.table[best], criterion)) best = i;
   if (heldout) {
     for (std::size_t i = 0; i < result.table.size(); ++i) {
       const PairedDifference behind = paired_difference(pooled[best], pooled[i]);

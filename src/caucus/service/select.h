@@ -17,11 +17,14 @@ enum class Criterion { ebic, bic, aic, icl, cv, holdout };
 template <>
 inline constexpr std::array<std::string_view, 6> enum_names<Criterion>{"ebic", "bic", "aic", "icl", "cv", "holdout"};
 
+// ebic; cv for m4, which fits weights to every ballot that no information criterion counts.
+Criterion default_criterion(std::string_view family);
+
 struct SelectRequest {
   std::string family = "pl";
   OptionMap options;           // "components" is set by the search
   std::vector<int> candidates; // the K to try, ascending
-  Criterion criterion = Criterion::ebic;
+  std::optional<Criterion> criterion;  // none: default_criterion
   int folds = 5;               // cv
   double holdout = 0.2;        // share of the ballots held out
   bool one_standard_error = false;  // the smallest K not worse than the best by more than one standard error (cv, holdout)
