@@ -130,19 +130,19 @@ Selection select(const Dataset& data, const SelectRequest& request, const Run& r
   std::vector<HeldoutScores> scores(num_k * splits.size());
   GridObserver observer(run.observer, static_cast<int>(num_k * per_k));
 
-  // All ballots and each training part are a chain over K of their own: every fit has, besides its own starts, one from the fit
-  // before it. Chains run side by side; a single one has all threads. Results do not depend on threads.
-  const auto run_chain = [&](std::size_t part) {
-    const Dataset& own_data = part == 0 ? data : splits[part - 1].train;
-    std::unique_ptr<FittedModel> before;  // of a training part; those of all ballots are kept in `full`
-    for (std::size_t at = 0; at < num_k; ++at) {
+  // K by K, so that a stop leaves whole rows of the table. All ballots and the training parts side by side; every fit has, besides its own starts, one from
+  // the fit to the same part before it. Without parts a fit has all threads. Results do not depend on threads.
+  std::vector<std::unique_ptr<FittedModel>> before(splits.size());  // of the training parts; those of all ballots are in `full`
+  for (std::size_t at = 0; at < num_k; ++at) {
+    const auto fit_one = [&](std::size_t part) {
       if (observer.stopped() || run.out_of_time()) return;
+      const Dataset& own_data = part == 0 ? data : splits[part - 1].train;
       Run own = run;
       own.observer = &observer;
       own.threads = per_k > 1 ? 1 : run.threads;
       OptionMap options = request.options;
       options["components"] = std::to_string(request.candidates[at]);
-      const FittedModel* smaller = at == 0 ? nullptr : part == 0 ? full[at - 1].model.get() : before.get();
+      const FittedModel* smaller = at == 0 ? nullptr : part == 0 ? full[at - 1].model.get() : before[part - 1].get();
       std::vector<std::uint32_t> labels;
       if (smaller != nullptr && info.starts_from_labels) labels = labels_from(*smaller, own_data, request.candidates[at]);
       own.labels = labels;
@@ -157,13 +157,13 @@ Selection select(const Dataset& data, const SelectRequest& request, const Run& r
         const Split& split = splits[part - 1];
         outcome.model->check(split.test);
         scores[at * splits.size() + part - 1].append(*outcome.model, split.test, 1);
-        before = std::move(outcome.model);
+        before[part - 1] = std::move(outcome.model);
       }
       seconds[task] = own.seconds() - begun;
       observer.finished();
-    }
-  };
-  parallel_for(per_k, per_k > 1 ? run.threads : 1, run_chain);
+    };
+    parallel_for(per_k, per_k > 1 ? run.threads : 1, fit_one);
+  }
 
   Selection result;
   result.criterion = criterion;

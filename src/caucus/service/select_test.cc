@@ -133,6 +133,25 @@ TEST(Select, TheSameForAnyNumberOfThreads) {
   }
 }
 
+// A stop in the middle leaves whole rows.
+TEST(Select, AStopKeepsWhatIsDone) {
+  struct StopLater : Observer {
+    Flow progress(const Progress& progress) override { return progress.phase == "fits" && progress.iteration >= 9 ? Flow::stop : Flow::proceed; }
+  } observer;
+  const Dataset data = draw(separated_mixture("pl", 2, 5), 400, 6);
+  SelectRequest request;
+  request.candidates = {1, 2, 3, 4, 5};
+  request.criterion = Criterion::cv;
+  request.folds = 3;
+  caucus::Run run;
+  run.threads = 2;
+  run.observer = &observer;
+  const Selection selection = select(data, request, run);
+  EXPECT_TRUE(selection.interrupted);
+  ASSERT_EQ(selection.table.size(), 2u);  // eight fits are two rows of four
+  EXPECT_EQ(selection.chosen_k, 2);
+}
+
 class CompareWithItself : public testing::TestWithParam<std::string> {};
 
 // The same family under two seeds: a difference within two standard errors, or none at all.
