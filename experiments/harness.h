@@ -96,7 +96,7 @@ struct Series {
 inline std::string line_chart(const std::string& title, const std::string& x_label, const std::string& y_label, const std::vector<Series>& all, double left,
                               bool log_y = true, bool log_x = true) {
   constexpr double size = 300, top = 30;
-  const char* colours[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"};
+  const char* colours[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#8c564b"};
   double x_low = 1e300, x_high = -1e300, y_low = 1e300, y_high = -1e300;
   const auto x_of = [&](double x) { return log_x ? std::log10(x) : x; };
   const auto y_of = [&](double y) { return log_y ? std::log10(y) : y; };
@@ -135,8 +135,8 @@ inline std::string line_chart(const std::string& title, const std::string& x_lab
   for (std::size_t s = 0; s < all.size(); ++s) {
     std::string points;
     for (const auto& [x, y] : all[s].points) points += fmt::format("{:.1f},{:.1f} ", px(x), py(y));
-    svg += fmt::format("<polyline fill=\"none\" stroke=\"{}\" stroke-width=\"1.5\" points=\"{}\"/>\n", colours[s % 7], points);
-    svg += fmt::format("<text x=\"{}\" y=\"{}\" fill=\"{}\">{}</text>\n", left + size + 6, top + 14 + 15 * static_cast<double>(s), colours[s % 7], all[s].name);
+    svg += fmt::format("<polyline fill=\"none\" stroke=\"{}\" stroke-width=\"1.5\" points=\"{}\"/>\n", colours[s % 8], points);
+    svg += fmt::format("<text x=\"{}\" y=\"{}\" fill=\"{}\">{}</text>\n", left + size + 6, top + 14 + 15 * static_cast<double>(s), colours[s % 8], all[s].name);
   }
   return svg;
 }
@@ -148,7 +148,7 @@ inline std::string svg_page(double width, double height, const std::string& body
 
 // Rows of named values on one axis: a table one can see.
 inline std::string dot_chart(const std::string& title, const std::string& x_label, const std::vector<std::pair<std::string, std::vector<Series>>>& rows) {
-  const char* colours[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"};
+  const char* colours[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#8c564b"};
   constexpr double left = 190, width = 420, top = 34, step = 20;
   double low = 1e300, high = -1e300;
   std::vector<std::string> names;
@@ -172,11 +172,11 @@ inline std::string dot_chart(const std::string& title, const std::string& x_labe
     for (const Series& series : rows[r].second) {
       const auto at = static_cast<std::size_t>(std::find(names.begin(), names.end(), series.name) - names.begin());
       for (const auto& point : series.points)
-        body += fmt::format("<circle cx=\"{:.1f}\" cy=\"{}\" r=\"4\" fill=\"{}\" fill-opacity=\"0.75\"/>\n", left + width * (point.first - low) / (high - low), y, colours[at % 7]);
+        body += fmt::format("<circle cx=\"{:.1f}\" cy=\"{}\" r=\"4\" fill=\"{}\" fill-opacity=\"0.75\"/>\n", left + width * (point.first - low) / (high - low), y, colours[at % 8]);
     }
   }
   for (std::size_t s = 0; s < names.size(); ++s)
-    body += fmt::format("<text x=\"{}\" y=\"{}\" fill=\"{}\">{}</text>\n", left + width + 14, top + 14 + 15 * static_cast<double>(s), colours[s % 7], names[s]);
+    body += fmt::format("<text x=\"{}\" y=\"{}\" fill=\"{}\">{}</text>\n", left + width + 14, top + 14 + 15 * static_cast<double>(s), colours[s % 8], names[s]);
   const double height = std::max(bottom, top + 15 * static_cast<double>(names.size())) + 46;
   return svg_page(left + width + 190, height, body);
 }

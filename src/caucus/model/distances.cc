@@ -5,6 +5,8 @@
 #include <cmath>
 #include <numeric>
 
+#include <boost/math/special_functions/gamma.hpp>  // std::lgamma writes a global: no good on several threads
+
 #include "caucus/base/numeric.h"
 #include "caucus/model/kendall.h"
 #include "caucus/model/mallows.h"
@@ -58,7 +60,7 @@ std::vector<double> ulam_log_counts(std::size_t n) {
         for (std::size_t other = row + 1; other < shape.size() && shape[other] > column; ++other) ++below;
         log_hooks += std::log(static_cast<double>(shape[row] - column + below));
       }
-    terms[n - shape[0]].push_back(2.0 * (std::lgamma(static_cast<double>(n) + 1.0) - log_hooks));
+    terms[n - shape[0]].push_back(2.0 * (boost::math::lgamma(static_cast<double>(n) + 1.0) - log_hooks));
   };
   // All partitions of n: 966,467 at n = 60.
   const auto extend = [&](auto&& self, std::size_t left, std::size_t most) -> void {
@@ -109,7 +111,7 @@ std::vector<double> hamming_log_counts(std::size_t n) {
     const double both[] = {log_derangements[d - 1], log_derangements[d - 2]};
     log_derangements.push_back(std::log(static_cast<double>(d - 1)) + log_sum_exp(both));
   }
-  const auto log_factorial = [](std::size_t m) { return std::lgamma(static_cast<double>(m) + 1.0); };
+  const auto log_factorial = [](std::size_t m) { return boost::math::lgamma(static_cast<double>(m) + 1.0); };
   for (std::size_t d = 0; d <= n; ++d) log_count[d] = log_factorial(n) - log_factorial(d) - log_factorial(n - d) + log_derangements[d];
   return log_count;
 }
@@ -356,7 +358,7 @@ void DistanceNormalizer::estimate(double largest_theta, std::uint64_t seed) {
   std::size_t at = 0;
   for (const auto& [value, count] : pools)
     for (std::size_t i = 0; i < count; ++i) grid_mean_[at++] = value;
-  grid_log_z_.assign(1, std::lgamma(static_cast<double>(n) + 1.0));
+  grid_log_z_.assign(1, boost::math::lgamma(static_cast<double>(n) + 1.0));
   grid_log_z_error_.assign(1, 0.0);
   double variance = 0.0;
   for (std::size_t i = 1; i < grid_.size(); ++i) {

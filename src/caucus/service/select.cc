@@ -6,6 +6,7 @@
 #include <mutex>
 #include <numeric>
 
+#include <boost/math/special_functions/gamma.hpp>  // std::lgamma writes a global: no good on several threads
 #include <fmt/format.h>
 
 #include "caucus/base/error.h"
@@ -56,7 +57,7 @@ std::vector<std::uint32_t> labels_from(const FittedModel& model, const Dataset& 
     const auto row = shares.begin() + static_cast<std::ptrdiff_t>(i * num);
     labels[i] = static_cast<std::uint32_t>(std::max_element(row, row + static_cast<std::ptrdiff_t>(num)) - row);
     const auto length = static_cast<double>(data.rankings.length(i)), others = data.unranked == Unranked::last ? static_cast<double>(data.num_items()) : length;
-    gain[i] = log_prob[i] + std::lgamma(others + 1.0) - std::lgamma(others - length + 1.0);
+    gain[i] = log_prob[i] + boost::math::lgamma(others + 1.0) - boost::math::lgamma(others - length + 1.0);
   }
   std::vector<std::size_t> order(size);
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -76,7 +77,7 @@ std::vector<std::uint32_t> labels_from(const FittedModel& model, const Dataset& 
 double log_num_consensus(const FittedModel& model) {
   double total = 0.0;
   for (const auto& component : model.to_json().value("components", nlohmann::json::array()))
-    if (component.contains("consensus")) total += std::lgamma(static_cast<double>(model.items().size()) + 1.0);
+    if (component.contains("consensus")) total += boost::math::lgamma(static_cast<double>(model.items().size()) + 1.0);
   return total;
 }
 

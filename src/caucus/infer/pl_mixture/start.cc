@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include <boost/math/special_functions/gamma.hpp>  // std::lgamma writes a global: no good on several threads
+
 #include "caucus/base/random.h"
 #include "caucus/infer/mallows_tensor/start.h"
 #include "caucus/infer/pl_mixture/moments.h"
@@ -18,7 +20,7 @@ TieStrengths initial_ties(const Objective& objective) {
   for (std::size_t o = 0; o < objective.tie_orders().size(); ++o) {
     const double order = objective.tie_orders()[o];
     // With equal worths, sets of this size have weight delta C(n, t) against n for single items.
-    const double log_sets = std::lgamma(n + 1.0) - std::lgamma(order + 1.0) - std::lgamma(n - order + 1.0);
+    const double log_sets = boost::math::lgamma(n + 1.0) - boost::math::lgamma(order + 1.0) - boost::math::lgamma(n - order + 1.0);
     ties.orders.push_back(objective.tie_orders()[o]);
     ties.log_delta.push_back(std::log(objective.tie_counts()[o] / std::max(choices, 1.0)) + std::log(n) - log_sets);
   }
