@@ -260,6 +260,32 @@ TEST(Chain, InformativePriorKeepsTheExactPosterior) {
   }
 }
 
+// A lone ballot always opens a new cluster: sigma given the ballot, then theta given both. sigma being uniform, the ballot says
+// nothing of theta, which must follow its prior: E e^(-theta_j) = I(a + 1, nu) / I(a, nu). Three means, |z| < 5 each:
+// a false alarm has probability 2e-6.
+TEST(Chain, ANewClustersThetaCountsItsBallot) {
+  const Points points = make(5, {{2, 0, 3}});
+  const PriorParameters prior_parameters = parameters(1.0, 1.5, {1.0, 2.0});
+  const Prior prior(prior_parameters, 5, points.num_stages, false);
+  Chain chain(points, prior, settings(Method::slice_gibbs), RandomStream(14, Purpose::chain, 1));
+  chain.start_randomly();
+  constexpr double draws = 40000.0;
+  std::vector<double> sum(3, 0.0), squares(3, 0.0);
+  for (double i = 0.0; i < draws; i += 1.0) {
+    chain.restore(chain.state());
+    chain.resample_assignments();
+    for (std::size_t j = 0; j < 3; ++j) {
+      const double u = std::exp(-chain.clusters()[0].theta[j]);
+      sum[j] += u, squares[j] += u * u;
+    }
+  }
+  for (std::size_t j = 0; j < 3; ++j) {
+    const double a = prior.a(j), mean = sum[j] / draws, variance = squares[j] / draws - mean * mean;
+    const double expected = integral(5 - j, a + 1.0, 1.5) / integral(5 - j, a, 1.5);
+    EXPECT_LT(std::abs(mean - expected) / std::sqrt(variance / draws), 5.0) << "stage " << j + 1;
+  }
+}
+
 // The uncorrected draw of sigma (Lemma 2) does not keep it.
 TEST(Chain, ThePapersCenterMoveIsBiased) {
   ChainSettings paper = settings(Method::exact_gibbs);
