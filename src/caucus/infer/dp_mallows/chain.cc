@@ -9,6 +9,11 @@
 
 namespace caucus::dp_mallows {
 
+namespace {
+// A cluster that weighs e^-45 of the new one's weight is left out: thousands of them change no sum of weights in double precision.
+constexpr double negligible = 45.0;
+}
+
 double log_marginal(const Prior& prior, const Cluster& cluster, bool beta) {
   double value = 0.0;
   StageQuadrature quadrature;
@@ -135,8 +140,9 @@ void Chain::reassign(std::size_t point) {
     return;
   }
   if (emptied) table_.release(old_slot);
-  const std::span<double> scores = table_.score(ranking);
-  std::size_t chosen = pick(scores, std::log(alpha_) + prior_.log_new(ranking.size()));
+  const double log_new = std::log(alpha_) + prior_.log_new(ranking.size());
+  const std::span<double> scores = table_.score(ranking, log_new - negligible);
+  std::size_t chosen = pick(scores, log_new);
   if (chosen == scores.size()) {
     chosen = table_.allocate();
     new_cluster(chosen, ranking);

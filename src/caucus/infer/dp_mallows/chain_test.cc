@@ -260,6 +260,40 @@ TEST(Chain, InformativePriorKeepsTheExactPosterior) {
   }
 }
 
+// Leaving out what is negligible changes no other score.
+TEST(ClusterTable, ScoresBelowTheFloorAreLeftOut) {
+  constexpr std::size_t n = 80, num_clusters = 37;
+  const Prior prior(parameters(1.0, 5.0, {1.0}), n, 6, true);
+  ClusterTable table(prior, Method::beta_gibbs);
+  table.reset(num_clusters);
+  RandomStream rng(15, Purpose::test, 1);
+  for (std::size_t slot = 0; slot < num_clusters; ++slot) {
+    Cluster cluster;
+    sample_uniform(n, cluster.center, rng);
+    cluster.size = static_cast<double>(1 + slot);
+    cluster.prior.assign(6, 5.0);
+    cluster.sums.assign(6, cluster.size);
+    cluster.counts.assign(6, cluster.size);
+    table.set(slot, cluster);
+  }
+  int kept = 0, dropped = 0;
+  for (int i = 0; i < 50; ++i) {
+    Center ballot;
+    sample_uniform(n, ballot, rng);
+    const auto ranking = std::span<const Item>(ballot.order).first(1 + static_cast<std::size_t>(i) % 6);
+    const std::span<double> all = table.score(ranking);
+    const std::vector<double> expected(all.begin(), all.end());
+    const double floor = -40.0;
+    const std::span<double> scores = table.score(ranking, floor);
+    for (std::size_t slot = 0; slot < num_clusters; ++slot) {
+      EXPECT_EQ(scores[slot], expected[slot] < floor ? -infinity : expected[slot]);
+      (expected[slot] < floor ? dropped : kept) += 1;
+    }
+  }
+  EXPECT_GT(kept, 100);
+  EXPECT_GT(dropped, 100);
+}
+
 // A lone ballot always opens a new cluster: sigma given the ballot, then theta given both. sigma being uniform, the ballot says
 // nothing of theta, which must follow its prior: E e^(-theta_j) = I(a + 1, nu) / I(a, nu). Three means, |z| < 5 each:
 // a false alarm has probability 2e-6.

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 namespace caucus::dp_mallows {
 
@@ -21,6 +22,7 @@ struct ScoreTable {
   const double* counts = nullptr;
   const double* constant = nullptr;
   double nu = 1.0;
+  double floor = -std::numeric_limits<double>::infinity();  // scores below it may be left out: -inf
   // slice-gibbs
   const double* theta = nullptr;
   const double* log_z = nullptr;

@@ -182,12 +182,12 @@ void ClusterTable::undo_remove(std::size_t slot, std::span<const Item> ranking) 
   }
 }
 
-std::span<double> ClusterTable::score(std::span<const Item> ranking) {
-  score_into(ranking, code_block_, scores_);
+std::span<double> ClusterTable::score(std::span<const Item> ranking, double floor) {
+  score_into(ranking, code_block_, scores_, floor);
   return {scores_.data(), padded_slots()};
 }
 
-void ClusterTable::score_into(std::span<const Item> ranking, std::span<std::int16_t> codes, std::span<double> out) const {
+void ClusterTable::score_into(std::span<const Item> ranking, std::span<std::int16_t> codes, std::span<double> out, double floor) const {
   const ScoreTable table{.slots = slots_,
                          .stride = stride_,
                          .position = position_.data(),
@@ -197,6 +197,7 @@ void ClusterTable::score_into(std::span<const Item> ranking, std::span<std::int1
                          .counts = counts_.data(),
                          .constant = constant_.data(),
                          .nu = prior_.nu(),
+                         .floor = floor,
                          .theta = theta_.data(),
                          .log_z = log_z_.data(),
                          .predictive = predictive_.data()};
