@@ -234,8 +234,8 @@ void run_apa(const Settings& settings, Results& results) {
   };
   // The paper's sampler is beta-gibbs with its own draw of sigma.
   for (const Case& one : {Case{Method::exact_gibbs, CenterMove::corrected, 0, 20}, Case{Method::beta_gibbs, CenterMove::paper, 0, 20}, Case{Method::beta_gibbs, CenterMove::corrected, 0, 20},
-                          Case{Method::exact_gibbs, CenterMove::corrected, 5, 20}, Case{Method::exact_gibbs, CenterMove::corrected, 0, 1}, Case{Method::slice_gibbs, CenterMove::corrected, 0, 20},
-                          Case{Method::exact_gibbs, CenterMove::paper, 0, 20}}) {
+                          Case{Method::exact_gibbs, CenterMove::corrected, 0, 1}, Case{Method::beta_gibbs, CenterMove::corrected, 0, 1}, Case{Method::slice_gibbs, CenterMove::corrected, 0, 20},
+                          Case{Method::exact_gibbs, CenterMove::paper, 0, 20}, Case{Method::exact_gibbs, CenterMove::corrected, 5, 20}}) {
     const std::string key = fmt::format("apa/{}/{}/{}/{}", name_of(one.method), name_of(one.move), one.split_merge, one.start_clusters);
     if (results.has(key)) continue;
     Options options;

@@ -217,7 +217,7 @@ void run_split_merge(const Settings& settings, Results& results) {
           const std::string key = fmt::format("splitmerge/{}/{}/{}/{}", dataset, start, proposals, replicate);
           if (results.has(key)) continue;
           const Clustered data = figure6_data(dataset, replicate, settings.quick ? 50 : 500);
-          results.add(key, follow_chain(data, {.split_merge = proposals, .start_clusters = start, .sweeps = settings.quick ? 15 : 100}, replicate));
+          results.add(key, follow_chain(data, {.split_merge = proposals, .start_clusters = start, .sweeps = settings.quick ? 6 : 100}, replicate));
         }
 }
 
