@@ -129,7 +129,7 @@ void table1(const Settings& settings, Results& results) {
     Split outer, inner;
     for (const std::string& method : methods) {
       const std::string key = fmt::format("table1/{}/{}", election.name, method);
-      if (results.has(key) || (election.complete && method != "em" && method != "em-lsr")) continue;
+      if (results.has(key) || (election.complete && method != "em")) continue;
       if (outer.train.rankings.empty()) {
         const Dataset data = read_dataset(settings.data + "/" + election.file);
         outer = make_holdout(election.complete ? completed(data) : data, 0.2, 1);
