@@ -32,7 +32,8 @@ class Results {
     if (file_.has_parent_path()) std::filesystem::create_directories(file_.parent_path());
     std::ifstream in(file_);
     for (std::string line; std::getline(in, line);) {
-      // A run that was killed while writing leaves half a line.
+      // A run that was killed while writing leaves half a line; what is added must not join it.
+      half_line_ = in.eof();
       Json one = Json::parse(line, nullptr, false);
       if (!one.is_object() || !one.contains("key")) continue;
       const auto key = one["key"].get<std::string>();
@@ -42,7 +43,8 @@ class Results {
   bool has(const std::string& key) const { return lines_.contains(key); }
   void add(const std::string& key, Json values) {
     values["key"] = key;
-    std::ofstream(file_, std::ios::app) << values.dump() << std::endl;
+    std::ofstream(file_, std::ios::app) << (half_line_ ? "\n" : "") << values.dump() << std::endl;
+    half_line_ = false;
     lines_[key] = std::move(values);
   }
   const std::map<std::string, Json>& lines() const { return lines_; }
@@ -50,6 +52,7 @@ class Results {
  private:
   std::filesystem::path file_;
   std::map<std::string, Json> lines_;
+  bool half_line_ = false;  // the file ends without a line break
 };
 
 inline double cpu_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
