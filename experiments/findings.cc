@@ -81,7 +81,9 @@ void run(const Settings& settings, Results& results) {
     for (const CompareRow& row : comparison.table) {
       Json one{{"label", row.label}, {"seconds", row.seconds}};
       if (row.refused) {
-        one["refused"] = row.refused->substr(0, row.refused->find('\n'));
+        std::string why = row.refused->substr(0, row.refused->find('\n'));
+        if (const std::size_t at = why.find(settings.data + "/"); at != std::string::npos) why.erase(at, settings.data.size() + 1);
+        one["refused"] = why;
       } else {
         one.update({{"mean", row.heldout_mean}, {"se", row.heldout_se}, {"behind", row.behind_best.mean}, {"behind_se", row.behind_best.standard_error}, {"groups", row.groups}});
       }
