@@ -98,8 +98,6 @@ void run_assign(const ScoreFlags& flags, Context& context) {
     for (double value : p) fmt::format_to(out, ",{}", value);
     fmt::format_to(out, "\n");
   }
-  if (!flags.out.empty()) write_file(flags.out, {csv.data(), csv.size()});
-
   const double total = rankings.total_weight();
   std::optional<MembershipAgreement> agreement;
   if (!flags.truth.empty()) {
@@ -110,6 +108,7 @@ void run_assign(const ScoreFlags& flags, Context& context) {
     }
     agreement = membership_agreement(by_row, k, read_truth(flags.truth, rankings.num_rows()));
   }
+  if (!flags.out.empty()) write_file(flags.out, {csv.data(), csv.size()});
   if (context.json) {
     nlohmann::ordered_json json{{"num_rankings", json_count(total)}, {"sizes", sizes}, {"share_sure", total > 0.0 ? sure / total : 0.0}, {"out", flags.out}};
     if (agreement) json["truth"] = agreement_json(*agreement);

@@ -336,6 +336,22 @@ class CommandLine(unittest.TestCase):
         self.assertEqual(caucus("convert", self.soi("b.soi", ["1: 1,1"]), out).returncode, 65)
         self.assertFalse(os.path.exists(out))
 
+    def test_known_groups_are_compared_with(self):
+        model = self.path("hand.json", HAND_MODEL)
+        data, labels, out = self.path("drawn.soc"), self.path("labels.csv"), self.path("m.csv")
+        self.ok("sample", model, "-n", 200, "--out", data, "--labels", labels)
+        truth = json.loads(self.ok("assign", model, data, "--truth", labels, "--out", out, "--json").stdout)["truth"]
+        self.assertTrue(0.0 <= truth["misclassification"] <= 0.5, truth)
+        self.assertTrue(0.0 <= truth["calibration_error"] <= 1.0 and truth["calibration"], truth)
+        os.remove(out)
+        short = self.path("short.csv")
+        with open(short, "w", encoding="utf-8") as file:
+            file.write("label\n1\n")
+        result = caucus("assign", model, data, "--truth", short, "--out", out)
+        self.assertEqual(result.returncode, 65, result.stderr)
+        self.assertIn("short.csv", result.stderr)
+        self.assertFalse(os.path.exists(out))
+
     def test_control_characters_in_names_do_not_reach_the_terminal(self):
         data = self.soi("c.soi", ["1: 1,2", "1: 2,1"], items=["\033[31mred", "plain"])
         self.assertNotIn("\033", self.ok("fit", data).stdout)
