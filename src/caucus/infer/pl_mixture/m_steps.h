@@ -1,6 +1,7 @@
 // M-steps of the paper and of its rivals: one component, given how much of each ranking belongs to it.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -8,6 +9,7 @@
 
 #include "caucus/infer/pl_mixture/objective.h"
 #include "caucus/infer/pl_mixture/options.h"
+#include "caucus/infer/pl_mixture/pair_bits.h"
 
 namespace caucus::pl_mixture {
 
@@ -28,6 +30,18 @@ std::vector<double> weighted_gradient(const Objective& objective, const Shares& 
 
 // above(i, j): weight with which i was ranked above j, for every component.
 std::vector<Eigen::MatrixXd> pair_counts(const Objective& objective, std::span<const double> posterior, std::size_t num_components);
+
+// The same for many posteriors over the same rankings: where ballots are long the pairs are kept as bits and eight are counted at a time.
+class PairCounter {
+ public:
+  explicit PairCounter(const Objective& objective);
+  std::vector<Eigen::MatrixXd> count(std::span<const double> posterior) const;
+  bool by_bits() const { return bits_.has_value(); }
+
+ private:
+  const Objective& objective_;
+  std::optional<PairBits> bits_;
+};
 
 // Maximises sum_ij above_ij log sigma(u_i - u_j) (composite marginal likelihood), by Newton in n variables.
 void composite_step(const Eigen::MatrixXd& above, double strength, std::span<double> utilities);

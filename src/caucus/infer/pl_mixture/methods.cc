@@ -57,6 +57,7 @@ class Driver {
   }
 
   Solution surrogate(Parameters start) {
+    const PairCounter pairs(objective_);
     Point here = at(std::move(start));
     begin(here);
     StopReason why = StopReason::iteration_limit;
@@ -65,7 +66,7 @@ class Driver {
       why = StopReason::iteration_limit;
       const std::vector<double> old = here.parameters.utilities;
       Parameters next = here.parameters;
-      const auto above = pair_counts(objective_, here.posterior, objective_.num_components());
+      const auto above = pairs.count(here.posterior);
       for (std::size_t k = 0; k < next.num_components(); ++k) {
         if (here.evaluation.responsibility[k] < 1e-9) continue;
         if (method_ == Method::em_cml)

@@ -3,13 +3,30 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <type_traits>
 
 #include "caucus/base/parallel.h"
 
 namespace caucus::pl_mixture {
 
 namespace {
+
 Eigen::Index index(std::size_t i) { return static_cast<Eigen::Index>(i); }
+
+// Calls body with the number of lanes as a constant where it is a common one: the sums below are then a few vector operations each.
+template <class Body>
+void with_lanes(std::size_t lanes, Body&& body) {
+  switch (lanes) {
+    case 1: return body(std::integral_constant<std::size_t, 1>{});
+    case 2: return body(std::integral_constant<std::size_t, 2>{});
+    case 3: return body(std::integral_constant<std::size_t, 3>{});
+    case 4: return body(std::integral_constant<std::size_t, 4>{});
+    case 6: return body(std::integral_constant<std::size_t, 6>{});
+    case 8: return body(std::integral_constant<std::size_t, 8>{});
+    default: return body(lanes);
+  }
+}
+
 }  // namespace
 
 PairBits::PairBits(const Dataset& data, std::span<const std::uint32_t> rankings, int threads)
@@ -86,10 +103,9 @@ RowMatrix PairBits::plane_times(const std::vector<std::uint8_t>& plane, const Ro
 }
 
 RowMatrix PairBits::plane_transposed_times(const std::vector<std::uint8_t>& plane, const RowMatrix& left) const {
-  const std::size_t lanes = static_cast<std::size_t>(left.cols());
   RowMatrix result = RowMatrix::Zero(index(columns_), left.cols());
   const Blocks blocks(bytes_, 4, 256);
-  parallel_for(blocks.count(), threads_, [&](std::size_t b) {
+  parallel_for(blocks.count(), threads_, [&](std::size_t b) { with_lanes(static_cast<std::size_t>(left.cols()), [&](auto lanes) {
     std::vector<double> table(256 * lanes);
     for (std::size_t byte = blocks.begin(b); byte < blocks.end(b); ++byte) {
       std::ranges::fill(table, 0.0);
@@ -106,7 +122,7 @@ RowMatrix PairBits::plane_transposed_times(const std::vector<std::uint8_t>& plan
             for (std::size_t t = 0; t < lanes; ++t) to[t] += table[v * lanes + t];
       }
     }
-  });
+  }); });
   return result;
 }
 
