@@ -8,6 +8,8 @@
 #include <immintrin.h>
 #endif
 
+#include "caucus/base/clones.h"
+
 namespace caucus {
 
 namespace {
@@ -97,7 +99,33 @@ std::uint64_t strict_discordances(RankingView ranking, std::span<const std::uint
   });
 }
 
+namespace {
+
+// code_s and code_v for up to 64 items: these are the inner loops of every generalized Mallows fit.
+CAUCUS_CLONES void code_s_word(const ItemId* ranking, std::size_t length, const std::uint32_t* position, std::uint32_t* out) {
+  std::uint64_t used = 0;
+  for (std::size_t j = 0; j < length; ++j) {
+    const std::uint32_t rank = position[ranking[j]];
+    const std::uint64_t bit = std::uint64_t{1} << rank;
+    out[j] = rank - static_cast<std::uint32_t>(std::popcount(used & (bit - 1)));
+    used |= bit;
+  }
+}
+
+CAUCUS_CLONES void code_v_word(const ItemId* ranking, std::size_t length, const std::uint32_t* position, std::uint32_t* out) {
+  std::uint64_t used = 0;
+  for (std::size_t j = 0; j < length; ++j) {
+    const std::uint32_t rank = position[ranking[j]];
+    const std::uint64_t bit = std::uint64_t{1} << rank;
+    out[rank] = static_cast<std::uint32_t>(j) - static_cast<std::uint32_t>(std::popcount(used & (bit - 1)));
+    used |= bit;
+  }
+}
+
+}  // namespace
+
 void code_s(std::span<const ItemId> ranking, std::span<const std::uint32_t> position, std::span<std::uint32_t> out) {
+  if (position.size() <= 64) return code_s_word(ranking.data(), ranking.size(), position.data(), out.data());
   with_rank_set(position.size(), [&](auto used) {
     for (std::size_t j = 0; j < ranking.size(); ++j) {
       const std::uint32_t rank = position[ranking[j]];
@@ -109,6 +137,7 @@ void code_s(std::span<const ItemId> ranking, std::span<const std::uint32_t> posi
 }
 
 void code_v(std::span<const ItemId> ranking, std::span<const std::uint32_t> position, std::span<std::uint32_t> out) {
+  if (position.size() <= 64) return code_v_word(ranking.data(), ranking.size(), position.data(), out.data());
   // The member of central rank r placed at step j has had j - below(r) members of higher central rank before it.
   with_rank_set(position.size(), [&](auto used) {
     for (std::size_t j = 0; j < ranking.size(); ++j) {

@@ -62,10 +62,11 @@ std::vector<double> running_log_z(std::span<const double> theta, std::size_t n) 
 GeneralizedEngine::Stats GeneralizedEngine::pass(const Parameters& now, bool want_pairs, int threads, std::span<double> memberships) const {
   const std::size_t num_components = now.weight.size(), n = num_items_;
   std::vector<std::vector<std::uint32_t>> position(num_components);
-  std::vector<std::vector<double>> log_z(num_components), theta(num_components), pair_weight(num_components);
+  std::vector<std::vector<double>> log_z(num_components), theta(num_components), pair_weight(num_components);  // log_z less the log of the weight
   for (std::size_t k = 0; k < num_components; ++k) {
     position[k] = inverse_order(now.centre[k]);
     log_z[k] = running_log_z(now.theta[k], n);
+    for (double& value : log_z[k]) value -= now.weight[k] > 0.0 ? std::log(now.weight[k]) : -infinity;
     theta[k] = now.theta[k];
     theta[k].resize(n, 0.0);
     pair_weight[k] = theta[k];
@@ -91,19 +92,20 @@ GeneralizedEngine::Stats GeneralizedEngine::pass(const Parameters& now, bool wan
       for (std::size_t k = 0; k < num_components; ++k) {
         const auto own = std::span(code).subspan(k * n, n);
         write_code(code_, ranking, position[k], own);
-        double value = (now.weight[k] > 0.0 ? std::log(now.weight[k]) : -infinity) - log_z[k][stages];
-        for (std::size_t j = 0; j < stages; ++j) value -= theta[k][j] * static_cast<double>(own[j]);
+        double value = -log_z[k][stages];
+        for (std::size_t j = 0; j < stages; ++j) value -= theta[k][j] * static_cast<double>(static_cast<std::int32_t>(own[j]));
         part[k] = value;
       }
-      const double total = log_sum_exp(part), weight = rankings_.weights()[i];
-      stats.loglik += weight * total;
+      const double largest = *std::ranges::max_element(part), weight = rankings_.weights()[i];
+      double total = 0.0;
+      for (double& value : part) total += value = std::exp(value - largest);
+      stats.loglik += weight * (largest + std::log(total));
       for (std::size_t k = 0; k < num_components; ++k) {
-        const double mass = part[k] = weight * std::exp(part[k] - total);
+        const double mass = part[k] *= weight / total;
         stats.mass[k] += mass;
-        for (std::size_t j = 0; j < stages; ++j) {
-          stats.stage_sum[k * n + j] += mass * static_cast<double>(code[k * n + j]);
-          stats.stage_mass[k * n + j] += mass;
-        }
+        if (stages > 0) stats.stage_mass[k * n + stages - 1] += mass;  // of rankings of this length; summed up below
+        double* const sums = &stats.stage_sum[k * n];
+        for (std::size_t j = 0; j < stages; ++j) sums[j] += mass * static_cast<double>(static_cast<std::int32_t>(code[k * n + j]));
         if (!memberships.empty()) memberships[i * num_components + k] = mass;
       }
       if (!want_pairs) continue;
@@ -115,7 +117,10 @@ GeneralizedEngine::Stats GeneralizedEngine::pass(const Parameters& now, bool wan
         }
     }
   };
-  return parallel_fold(Blocks(num_rankings()), threads, make, body, [](Stats& total, const Stats& partial) { total.fold(partial); });
+  Stats stats = parallel_fold(Blocks(num_rankings()), threads, make, body, [](Stats& total, const Stats& partial) { total.fold(partial); });
+  for (std::size_t k = 0; k < num_components; ++k)  // a ranking takes part in every stage up to its length
+    for (std::size_t j = n - 1; j-- > 0;) stats.stage_mass[k * n + j] += stats.stage_mass[k * n + j + 1];
+  return stats;
 }
 
 std::vector<double> GeneralizedEngine::stage_sums(std::span<const ItemId> centre, std::span<const double> memberships, std::size_t k,

@@ -3,12 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-// One more version of the hot loops for processors with AVX2 and POPCNT, chosen at load time.
-#if defined(__x86_64__) && defined(__ELF__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define CAUCUS_CLONES [[gnu::target_clones("default", "arch=x86-64-v3")]]
-#else
-#define CAUCUS_CLONES
-#endif
+#include "caucus/base/clones.h"
 
 namespace caucus::mallows_mixture {
 

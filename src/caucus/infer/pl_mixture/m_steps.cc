@@ -61,31 +61,32 @@ void stage_sums(const Item* items, const Batch::Group& group, const std::vector<
   for (std::size_t p = group.stages; p-- > 0;) left[p] = rest += worths[items[p]];
 }
 
+// What one pass over the rankings of a component says of the worths.
 struct Flow {
-  std::vector<double> in, out, wins;  // per item: sum over its choices of q * (mass there) / S; sum over stages where it is there of q / S
+  std::vector<double> wins;   // per item: sum of q over its choices; also the flow into it where the masses are the worths
+  std::vector<double> out;    // per item: sum of q / S over the stages where it is there
+  std::vector<double> rates;  // q / S of every stage, in the order of the batch, where wanted
 };
 
-// One product with the chain for masses `mass` (the worths themselves give wins and exposure).
-Flow chain_product(const Objective& objective, const Shares& shares, const std::vector<double>& worths, const std::vector<double>& mass) {
+Flow chain_flow(const Objective& objective, const Shares& shares, const std::vector<double>& worths, bool want_rates) {
   const Batch& batch = objective.batch();
   const std::size_t n = worths.size();
-  Flow flow{std::vector<double>(n, 0.0), std::vector<double>(n, 0.0), std::vector<double>(n, 0.0)};
-  const double total = sum(worths), total_mass = sum(mass);
-  const bool own = &mass == &worths;  // then what is there is what is left
+  Flow flow{std::vector<double>(n, 0.0), std::vector<double>(n, 0.0), {}};
+  if (want_rates) flow.rates.reserve(std::max(batch.items16.size(), batch.items32.size()));
+  const double total = sum(worths);
   double everyone = 0.0;
-  std::vector<double> left, there;
+  std::vector<double> left;
   std::vector<char> mark(n);
   for_each_ranking(batch, [&](std::size_t r, const auto* items, const Batch::Group& group) {
     const double q = batch.weights[r] * shares.posterior[batch.source[r] * shares.num_components + shares.component];
     if (!(q > 0.0)) return;
     stage_sums(items, group, worths, total, left, mark);
-    if (!own) stage_sums(items, group, mass, total_mass, there, mark);
-    double whole = 0.0;
-    for (double& s : left) whole += s = q / s;  // from here on q / S
+    for (double& s : left) s = q / s;
+    if (want_rates) flow.rates.insert(flow.rates.end(), left.begin(), left.end());
+    const double whole = sum(left);
     double so_far = 0.0;
     for (std::size_t p = 0; p < group.stages; ++p) {
       so_far += left[p];
-      flow.in[items[p]] += own ? q : there[p] * left[p];
       flow.wins[items[p]] += q;
       flow.out[items[p]] += group.implicit ? so_far - whole : so_far;
     }
@@ -96,6 +97,22 @@ Flow chain_product(const Objective& objective, const Shares& shares, const std::
   });
   for (double& value : flow.out) value = std::max(value + everyone, 0.0);
   return flow;
+}
+
+// Flow into each item for other masses than the worths: one product with the chain, which is not built.
+std::vector<double> flow_in(const Objective& objective, const Shares& shares, const std::vector<double>& rates, const std::vector<double>& mass) {
+  const Batch& batch = objective.batch();
+  std::vector<double> in(mass.size(), 0.0), there;
+  std::vector<char> mark(mass.size());
+  const double total = sum(mass);
+  const double* rate = rates.data();
+  for_each_ranking(batch, [&](std::size_t r, const auto* items, const Batch::Group& group) {
+    if (!(batch.weights[r] * shares.posterior[batch.source[r] * shares.num_components + shares.component] > 0.0)) return;
+    stage_sums(items, group, mass, total, there, mark);
+    for (std::size_t p = 0; p < group.stages; ++p) in[items[p]] += there[p] * rate[p];
+    rate += group.stages;
+  });
+  return in;
 }
 
 // Transition rates, eq. (12): rate(i, j) = sum of q / S over the choices of j where i was there too. The last state is the item of utility 0
@@ -159,7 +176,7 @@ VectorXd stationary(MatrixXd rate) {
 std::vector<double> weighted_gradient(const Objective& objective, const Shares& shares, std::span<const double> utilities) {
   double largest = 0.0;
   const std::vector<double> worths = worths_of(utilities, largest);
-  const Flow flow = chain_product(objective, shares, worths, worths);
+  const Flow flow = chain_flow(objective, shares, worths, false);
   std::vector<double> gradient(utilities.size());
   for (std::size_t i = 0; i < gradient.size(); ++i) {
     gradient[i] = flow.wins[i] - worths[i] * flow.out[i];
@@ -175,7 +192,7 @@ void weighted_lsr(const Objective& objective, const Shares& shares, Chain chain,
   for (int step = 0; step < max_steps; ++step) {
     double largest = 0.0;
     const std::vector<double> worths = worths_of(utilities, largest);
-    const Flow own = chain_product(objective, shares, worths, worths);
+    const Flow own = chain_flow(objective, shares, worths, !build);
     double choices = 0.0, steepest = 0.0;
     for (std::size_t i = 0; i < n; ++i) {
       double slope = own.wins[i] - worths[i] * own.out[i];
@@ -195,10 +212,10 @@ void weighted_lsr(const Objective& objective, const Shares& shares, Chain chain,
       std::vector<double> mass = worths;
       double first = 0.0;
       for (int iteration = 0; iteration < 50; ++iteration) {
-        Flow flow = iteration == 0 ? own : chain_product(objective, shares, worths, mass);
+        const std::vector<double> arriving = iteration == 0 ? own.wins : flow_in(objective, shares, own.rates, mass);
         double change = 0.0;
         for (std::size_t i = 0; i < n; ++i) {
-          double in = flow.in[i], out = flow.out[i];
+          double in = arriving[i], out = own.out[i];
           if (ghost) {
             const double value = objective.strength() / (worths[i] + std::exp(-largest));
             in += value * (std::exp(-largest) + mass[i]);
