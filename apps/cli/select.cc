@@ -121,6 +121,8 @@ void run_select(SelectFlags& flags, Context& context) {
     print(show_selection(selection, context));
     if (!flags.out.empty()) note(context, fmt::format("Model written to {}", flags.out));
   }
+  if (!selection.interrupted && flags.request.candidates.size() > 1 && selection.chosen_k == flags.request.candidates.back())
+    note(context, fmt::format("{} groups are the most that were tried: try more, as in -k 1..{}", selection.chosen_k, 2 * selection.chosen_k));
   if (selection.interrupted) {
     note(context, "Interrupted: the table holds the fits that were done.");
     context.exit_code = Exit::interrupted;
@@ -236,10 +238,10 @@ void add_compare(CLI::App& app, Context& context) {
   CLI::App* command = app.add_subcommand("compare", "Which family of models: held-out likelihood on the same folds");
   command->add_option("data", flags->data.path, "ranking file, or - for standard input")->required()->type_name("DATA");
   add_data_flags(*command, flags->data);
-  command->add_option("--families", flags->contenders, "families, each with options if you like: pl,mallows:3,\"pl:k=2;method=emm\"")
+  command->add_option("--families", flags->contenders, "families, each with a number or range of groups and options if you like: pl:1..8,mallows:3,\"pl:k=2;method=emm\"")
       ->delimiter(',')
       ->capture_default_str();
-  command->add_option("-k,--components", flags->candidates, "numbers of groups to choose from by BIC on each training part")->capture_default_str();
+  command->add_option("-k,--components", flags->candidates, "numbers of groups to choose from on each training part, by EBIC (m4: cross-validation); pl:1..8 for one family")->capture_default_str();
   command->add_option("--folds", flags->request.folds, "folds of the cross-validation")->check(CLI::Range(2, 100))->capture_default_str();
   command->add_option("--seed", flags->seed, "seed of folds and starts")->capture_default_str();
   command->add_option("--threads", context.threads, "number of threads, 0 for all cores")->check(CLI::Range(0, 4096))->capture_default_str();

@@ -70,20 +70,30 @@ GoodnessCheck judge(std::string name, std::size_t begin, std::size_t end, std::s
   GoodnessCheck check;
   check.name = std::move(name);
   const double count = static_cast<double>(replicates.size());
-  std::vector<double> mean(end - begin, 0.0), deviation(end - begin, 0.0);
+  std::vector<double> sum(end - begin, 0.0), squares(end - begin, 0.0), mean(end - begin), deviation(end - begin);
+  // Deviations from the first replicate, so that the sums of squares keep their digits.
+  const auto centred = [&](std::span<const double> counts, std::size_t i) { return counts[begin + i] - replicates[0][begin + i]; };
   for (const auto& replicate : replicates)
-    for (std::size_t i = begin; i < end; ++i) mean[i - begin] += replicate[i] / count;
-  for (const auto& replicate : replicates)
-    for (std::size_t i = begin; i < end; ++i) deviation[i - begin] += std::pow(replicate[i] - mean[i - begin], 2) / (count - 1.0);
-  for (double& value : deviation) value = std::sqrt(value + 0.25);  // half a ballot: no division by zero for counts that never vary
-  const auto distance = [&](std::span<const double> counts) {
-    double total = 0.0;
-    for (std::size_t i = begin; i < end; ++i) total += std::pow((counts[i] - mean[i - begin]) / deviation[i - begin], 2);
-    return total;
-  };
-  check.statistic = distance(observed);
+    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += centred(replicate, i), squares[i] += std::pow(centred(replicate, i), 2);
+  // Mean and deviation over `number` replicates with these sums; half a ballot: no division by zero for counts that never vary.
+  const auto deviation_of = [](double total, double square, double number) { return std::sqrt(std::max(0.0, square - total * total / number) / (number - 1.0) + 0.25); };
+  double statistic = 0.0;
+  for (std::size_t i = 0; i < sum.size(); ++i) {
+    mean[i] = sum[i] / count + replicates[0][begin + i];
+    deviation[i] = deviation_of(sum[i], squares[i], count);
+    statistic += std::pow((observed[begin + i] - mean[i]) / deviation[i], 2);
+  }
+  check.statistic = statistic;
+  // A replicate is held against the others, as the data are held against all: it must not sit in its own mean.
   int further = 0;
-  for (const auto& replicate : replicates) further += distance(replicate) >= check.statistic;
+  for (const auto& replicate : replicates) {
+    double distance = 0.0;
+    for (std::size_t i = 0; i < sum.size(); ++i) {
+      const double own = centred(replicate, i), total = sum[i] - own;
+      distance += std::pow((own - total / (count - 1.0)) / deviation_of(total, squares[i] - own * own, count - 1.0), 2);
+    }
+    further += distance >= statistic;
+  }
   check.p_value = (1.0 + further) / (1.0 + count);
   std::vector<std::size_t> order(end - begin);
   std::iota(order.begin(), order.end(), begin);

@@ -33,15 +33,17 @@ Scored run_contender(const Contender& contender, const std::vector<Split>& split
   result.row.label = contender.label;
   result.row.family = contender.family;
   const Family& family = find_family(contender.family);
-  const bool choose = has_option(family.info(), "components") && !contender.options.contains("components") && !request.candidates.empty();
+  const std::vector<int>& candidates = contender.candidates.empty() ? request.candidates : contender.candidates;
+  const bool choose = has_option(family.info(), "components") && !contender.options.contains("components") && !candidates.empty();
   const double before = run.seconds();
   if (request.reset_peak_memory) request.reset_peak_memory();
   try {
     for (const Split& split : splits) {
       FitOutcome outcome;
       if (choose) {
-        Selection selection = select(split.train, {.family = contender.family, .options = contender.options, .candidates = request.candidates}, run);
+        Selection selection = select(split.train, {.family = contender.family, .options = contender.options, .candidates = candidates}, run);
         interrupted = interrupted || selection.interrupted;
+        result.row.folds_at_largest += candidates.size() > 1 && selection.chosen_k == candidates.back() ? 1 : 0;
         outcome = std::move(selection.chosen);
       } else {
         outcome = family.fit(split.train, contender.options, run);
@@ -71,7 +73,7 @@ Scored run_contender(const Contender& contender, const std::vector<Split>& split
 }  // namespace
 
 Contender parse_contender(std::string_view text) {
-  Contender contender{std::string(text), std::string(text.substr(0, text.find(':'))), {}, {}};
+  Contender contender{std::string(text), std::string(text.substr(0, text.find(':'))), {}, {}, {}};
   const Family& family = find_family(contender.family);
   if (text.find(':') == std::string_view::npos) return contender;
   std::string_view rest = text.substr(text.find(':') + 1);
@@ -84,7 +86,11 @@ Contender parse_contender(std::string_view text) {
       contender.seed = static_cast<std::uint64_t>(detail::parse_integer("seed", part.substr(equals + 1)));
       continue;
     }
-    contender.options[key] = std::string(equals == std::string_view::npos ? part : part.substr(equals + 1));
+    const std::string_view value = equals == std::string_view::npos ? part : part.substr(equals + 1);
+    if (key == "components" && value.find("..") != std::string_view::npos)
+      contender.candidates = parse_candidates(value);
+    else
+      contender.options[key] = std::string(value);
     if (!has_option(family.info(), key)) throw UsageError(fmt::format("family {} has no option {}; see 'caucus families {}'", contender.family, key, contender.family));
   }
   return contender;
@@ -116,6 +122,11 @@ Comparison compare(const Dataset& data, const CompareRequest& request, const Run
     if (a.row.refused.has_value() != b.row.refused.has_value()) return !a.row.refused.has_value();
     return !a.row.refused && a.row.heldout_mean > b.row.heldout_mean;
   });
+  std::string wanting;
+  for (const Scored& one : scored)
+    if (!one.row.refused && one.row.folds_at_largest > 0) wanting += fmt::format("{}{} ({} of {} folds)", wanting.empty() ? "" : ", ", one.row.label, one.row.folds_at_largest, splits.size());
+  if (!wanting.empty())
+    comparison.note += fmt::format("{}The largest number of groups offered was chosen by {}; with more, as in -k 1..12 or pl:1..12, it may predict better.", comparison.note.empty() ? "" : "\n", wanting);
   for (Scored& one : scored) {
     if (!one.row.refused) one.row.behind_best = paired_difference(scored.front().scores, one.scores);
     comparison.table.push_back(std::move(one.row));

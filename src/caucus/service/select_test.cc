@@ -178,6 +178,26 @@ INSTANTIATE_TEST_SUITE_P(Families, CompareWithItself,
                            return name;
                          });
 
+// A range of K belongs to one contender; one that ends too early is said.
+TEST(Compare, EachContenderHasItsOwnRange) {
+  const Dataset data = draw(separated_mixture("pl", 3, 11), 600, 12);
+  CompareRequest request;
+  request.contenders = {parse_contender("pl:1..4"), parse_contender("pl:k=1..2;restarts=3")};
+  request.candidates = {1};
+  caucus::Run run;
+  run.threads = 2;
+  const Comparison comparison = compare(data, request, run);
+  ASSERT_EQ(comparison.table.size(), 2u);
+  EXPECT_EQ(comparison.table[0].label, "pl:1..4");
+  EXPECT_EQ(comparison.table[0].groups, 3.0);
+  EXPECT_EQ(comparison.table[0].folds_at_largest, 0);
+  EXPECT_EQ(comparison.table[1].groups, 2.0);
+  EXPECT_EQ(comparison.table[1].folds_at_largest, 5);
+  EXPECT_NE(comparison.note.find("pl:k=1..2;restarts=3 (5 of 5 folds)"), std::string::npos) << comparison.note;
+  EXPECT_THROW(parse_contender("dpm:1..3"), UsageError);
+  EXPECT_THROW(parse_contender("pl:3..1"), UsageError);
+}
+
 // And a worse family is told apart.
 TEST(Compare, TellsFamiliesApart) {
   const Dataset data = draw(separated_mixture("mallows", 2, 11), 400, 12);
