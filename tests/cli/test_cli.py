@@ -352,6 +352,92 @@ class CommandLine(unittest.TestCase):
         self.assertIn("short.csv", result.stderr)
         self.assertFalse(os.path.exists(out))
 
+    # select, compare, check
+    def two_groups(self, count=600):
+        model = self.path("two.json", {**HAND_MODEL, "items": list("abcde"), "components": [
+            {"weight": 0.6, "utilities": [2.4, 1.2, 0.0, -1.2, -2.4]}, {"weight": 0.4, "utilities": [-2.4, -1.2, 0.0, 1.2, 2.4]}]})
+        data = self.path("two.soc")
+        self.ok("sample", model, "-n", count, "--seed", 3, "--out", data)
+        return model, data
+
+    def test_select_chooses_and_writes_the_model(self):
+        _, data = self.two_groups()
+        out, report = self.path("chosen.json"), self.path("chosen.html")
+        for criterion in ("ebic", "bic", "aic", "icl", "cv", "holdout"):
+            result = json.loads(self.ok("select", data, "-k", "1..3", "--criterion", criterion, "--folds", 3, "--out", out, "--json").stdout)
+            self.assertEqual((result["criterion"], result["model"]), (criterion, out))
+            self.assertEqual([row["k"] for row in result["table"]], [1, 2, 3])
+            self.assertEqual(set(result["table"][0]) >= {"k", "loglik", "bic", "aic", "icl", "heldout_mean", "heldout_se", "seconds"}, True)
+            self.assertEqual(result["table"][0]["heldout_mean"] is None, criterion not in ("cv", "holdout"))
+            if criterion in ("ebic", "bic", "icl"):
+                self.assertEqual(result["chosen_k"], 2, result)
+            with open(out, encoding="utf-8") as file:
+                model = json.load(file)
+            self.assertEqual(len(model["components"]), result["chosen_k"])
+            self.assertEqual(model["selection"]["chosen_k"], result["chosen_k"])
+        shown = self.ok("select", data, "--criterion", "cv", "--one-se", "-k", "1..3", "--report", report)
+        self.assertIn("<- chosen", shown.stdout)
+        self.assertIn("2 groups by cv", shown.stdout)
+        self.assertTrue(os.path.getsize(report) > 10000)
+        self.assertIn("try more, as in -k 1..4", self.ok("select", data, "-k", "1,2").stderr)
+        self.assertEqual(caucus("select", data, "-k", "4..2").returncode, 64)
+        self.assertEqual(caucus("select", data, "--family", "kde").returncode, 64)
+
+    def test_select_interrupted_keeps_the_rows_that_are_done(self):
+        _, data = self.two_groups()
+        out = self.path("chosen.json")
+        # Forty times thirty-one fits: some are done after a moment, not all.
+        process = subprocess.Popen([CAUCUS, "select", data, "-k", "1..40", "--criterion", "cv", "--folds", "30", "--out", out, "--json", "--threads", "1"],
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        time.sleep(1.5)
+        process.send_signal(signal.SIGINT)
+        stdout, stderr = process.communicate(timeout=120)
+        self.assertEqual(process.returncode, 130, stderr)
+        table = json.loads(stdout)["table"]
+        self.assertTrue(1 <= len(table) < 40, table)
+        self.assertEqual([row["k"] for row in table], list(range(1, len(table) + 1)))
+        self.assertTrue(os.path.exists(out))
+
+    def test_compare_on_the_same_folds(self):
+        _, data = self.two_groups()
+        out = self.path("compare.json")
+        result = json.loads(self.ok("compare", data, "--families", "pl:1,pl:1..3,mallows:2,gmallows:2,m4:2,dpm:iterations=60;burnin=30,kde,ebms",
+                                    "--folds", 3, "--out", out, "--json").stdout)
+        with open(out, encoding="utf-8") as file:
+            self.assertEqual(json.load(file), result)
+        self.assertEqual(len(result["table"]), 8)
+        means = [row["heldout_mean"] for row in result["table"]]
+        self.assertEqual(means, sorted(means, reverse=True))
+        for row in result["table"]:
+            self.assertAlmostEqual(row["behind_best"], means[0] - row["heldout_mean"], places=9)
+            self.assertTrue(row["seconds"] > 0 and row["peak_bytes"] > 1e6 and row["groups"] >= 1)
+        rows = {row["label"]: row for row in result["table"]}
+        self.assertEqual(rows["pl:1..3"]["groups"], 2)
+        self.assertGreater(rows["pl:1"]["behind_best"], 4 * rows["pl:1"]["behind_se"])
+        # Families that cannot take the data say why and are left out.
+        races = self.soi("races.soi", ["3: 1,2", "2: 2,3", "2: 3,1", "1: 2,1,3", "2: 1,3,2"])
+        table = json.loads(self.ok("compare", races, "--unranked", "absent", "--families", "pl:1,m4:2,mallows:1", "--folds", 2, "--json").stdout)["table"]
+        refused = {row["label"]: row["refused"] for row in table if "refused" in row}
+        self.assertIn("m4:2", refused)
+        self.assertNotIn("pl:1", refused)
+        self.assertIn("left out: ", self.ok("compare", races, "--unranked", "absent", "--families", "pl:1,m4:2", "--folds", 2).stdout)
+
+    def test_compare_does_not_rank_different_sample_spaces(self):
+        data = self.soi("tied.toc", ["5: 1,2,3", "4: 2,{1,3}", "6: 3,1,2", "3: {1,2},3", "4: 2,3,1"])
+        result = json.loads(self.ok("compare", data, "--families", "pl:1,mallows:1", "--folds", 2, "--json").stdout)
+        self.assertIn("sample space", result["note"])
+        self.assertIn("refused", {row["label"]: row for row in result["table"]}["pl:1"])
+
+    def test_check_tells_a_model_that_fits_from_one_that_does_not(self):
+        model, data = self.two_groups(1000)
+        one = self.path("one.json")
+        self.ok("fit", data, "-k", 1, "--out", one)
+        good = json.loads(self.ok("check", model, data, "--json").stdout)["checks"]
+        bad = json.loads(self.ok("check", one, data, "--json").stdout)["checks"]
+        self.assertEqual([check["name"] for check in good], ["first places", "pairs"])
+        self.assertTrue(all(check["p_value"] > 0.01 for check in good), good)
+        self.assertEqual(min(check["p_value"] for check in bad), 0.01)
+
     def test_control_characters_in_names_do_not_reach_the_terminal(self):
         data = self.soi("c.soi", ["1: 1,2", "1: 2,1"], items=["\033[31mred", "plain"])
         self.assertNotIn("\033", self.ok("fit", data).stdout)
