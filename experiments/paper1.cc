@@ -64,7 +64,7 @@ double loglik_of(const Dataset& data, const Parameters& parameters) {
 
 void figure1(const Settings& settings, Results& results) {
   const std::size_t n = settings.quick ? 20 : 100, informative = 5;
-  const std::vector<std::size_t> sizes = settings.quick ? std::vector<std::size_t>{500, 2000} : std::vector<std::size_t>{1000, 2000, 5000, 10000, 20000};
+  const std::vector<std::size_t> sizes = settings.quick ? std::vector<std::size_t>{500, 2000} : std::vector<std::size_t>{1000, 2000, 5000, 10000};
   const int trials = settings.trials > 0 ? settings.trials : settings.quick ? 2 : 25;
   for (const std::size_t num : settings.quick ? std::vector<std::size_t>{2} : std::vector<std::size_t>{3, 8})
     for (const std::size_t m : sizes)

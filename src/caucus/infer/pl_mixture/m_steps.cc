@@ -319,6 +319,7 @@ void composite_step(const MatrixXd& above, double strength, std::span<double> ut
   for (int iteration = 0; iteration < 50; ++iteration) {
     VectorXd gradient(n);
     MatrixXd hessian = MatrixXd::Zero(n, n);
+    const VectorXd worth = (u.array() - u.maxCoeff()).max(-max_spread).exp();
     for (Index i = 0; i < n; ++i) {
       const double p = 1.0 / (1.0 + std::exp(-u[i]));
       gradient[i] = strength * (1.0 - 2.0 * p) - ridge * u[i];
@@ -326,7 +327,7 @@ void composite_step(const MatrixXd& above, double strength, std::span<double> ut
     }
     for (Index i = 0; i < n; ++i) {
       for (Index j = 0; j < i; ++j) {
-        const double p = 1.0 / (1.0 + std::exp(u[j] - u[i])), both = above(i, j) + above(j, i);
+        const double p = worth[i] / (worth[i] + worth[j]), both = above(i, j) + above(j, i);
         const double slope = above(i, j) - both * p, curve = both * p * (1.0 - p);
         gradient[i] += slope;
         gradient[j] -= slope;
@@ -336,7 +337,7 @@ void composite_step(const MatrixXd& above, double strength, std::span<double> ut
         hessian(j, i) -= curve;
       }
     }
-    VectorXd step = hessian.ldlt().solve(gradient);
+    VectorXd step = hessian.llt().solve(gradient);
     const double longest = step.lpNorm<Eigen::Infinity>();
     if (!std::isfinite(longest)) return;
     if (longest > 2.0) step *= 2.0 / longest;
@@ -348,12 +349,14 @@ void composite_step(const MatrixXd& above, double strength, std::span<double> ut
 
 double moment_objective(const MatrixXd& above, std::span<const double> utilities) {
   double value = 0.0;
-  for (Index i = 0; i < above.rows(); ++i) {
-    for (Index j = 0; j < above.cols(); ++j) {
+  const Eigen::Map<const VectorXd> u(utilities.data(), above.rows());
+  const VectorXd worth = (u.array() - u.maxCoeff()).max(-max_spread).exp();
+  for (Index j = 0; j < above.cols(); ++j) {
+    for (Index i = j + 1; i < above.rows(); ++i) {
       const double both = above(i, j) + above(j, i);
-      if (i == j || !(both > 0.0)) continue;
-      const double gap = above(i, j) / both - 1.0 / (1.0 + std::exp(utilities[static_cast<std::size_t>(j)] - utilities[static_cast<std::size_t>(i)]));
-      value += gap * gap;
+      if (!(both > 0.0)) continue;
+      const double gap = above(i, j) / both - worth[i] / (worth[i] + worth[j]);
+      value += 2.0 * gap * gap;  // (i, j) and (j, i)
     }
   }
   return value;
@@ -366,11 +369,12 @@ void moment_step(const MatrixXd& above, std::span<double> utilities) {
   for (int iteration = 0; iteration < 100; ++iteration) {
     VectorXd gradient = VectorXd::Zero(n);
     MatrixXd normal = MatrixXd::Zero(n, n);
+    const VectorXd worth = (u.array() - u.maxCoeff()).max(-max_spread).exp();
     for (Index i = 0; i < n; ++i) {
       for (Index j = 0; j < i; ++j) {
         const double both = above(i, j) + above(j, i);
         if (!(both > 0.0)) continue;
-        const double p = 1.0 / (1.0 + std::exp(u[j] - u[i])), slope = p * (1.0 - p), gap = above(i, j) / both - p;
+        const double p = worth[i] / (worth[i] + worth[j]), slope = p * (1.0 - p), gap = above(i, j) / both - p;
         gradient[i] += 2.0 * slope * gap;
         gradient[j] -= 2.0 * slope * gap;
         const double curve = 2.0 * slope * slope;
@@ -385,7 +389,7 @@ void moment_step(const MatrixXd& above, std::span<double> utilities) {
     for (int attempt = 0; attempt < 12 && !better; ++attempt, damping *= 10.0) {
       MatrixXd matrix = normal;
       matrix.diagonal().array() += damping + 1e-12;
-      const VectorXd step = matrix.ldlt().solve(gradient);
+      const VectorXd step = matrix.llt().solve(gradient);
       std::vector<double> trial(utilities.begin(), utilities.end());
       for (Index i = 0; i < n; ++i) trial[static_cast<std::size_t>(i)] = std::clamp(u[i] + step[i], -30.0, 30.0);
       const double there = moment_objective(above, trial);

@@ -115,11 +115,16 @@ RowMatrix PairBits::plane_transposed_times(const std::vector<std::uint8_t>& plan
         double* to = &table[values[l] * lanes];
         for (std::size_t t = 0; t < lanes; ++t) to[t] += from[t];
       }
-      for (unsigned bit = 0; bit < 8; ++bit) {
+      // The sum over all bytes with a bit, from the highest bit down; the half with it is then folded onto the half without.
+      for (std::size_t bit = 8; bit-- > 0;) {
         double* to = result.data() + (byte * 8 + bit) * lanes;
-        for (unsigned v = 0; v < 256; ++v)
-          if ((v >> bit & 1u) != 0)
-            for (std::size_t t = 0; t < lanes; ++t) to[t] += table[v * lanes + t];
+        const std::size_t half = std::size_t{1} << bit;
+        for (std::size_t v = 0; v < half; ++v)
+          for (std::size_t t = 0; t < lanes; ++t) {
+            const double value = table[(v + half) * lanes + t];
+            to[t] += value;
+            table[v * lanes + t] += value;
+          }
       }
     }
   }); });
