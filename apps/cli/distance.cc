@@ -59,7 +59,7 @@ void add_distance(CLI::App& app, Context& context) {
     if (context.json) {
       nlohmann::ordered_json pairs = nlohmann::ordered_json::array();
       for (const GroupPair& pair : result.pairs) {
-        nlohmann::ordered_json row{{"first", pair.first}, {"second", pair.second}, {"kendall", pair.kendall}};
+        nlohmann::ordered_json row{{"first", pair.first}, {"second", pair.second}, {"kendall", pair.kendall}, {"spearman", pair.spearman}};
         if (pair.utilities) row["utilities"] = *pair.utilities;
         pairs.push_back(row);
       }
@@ -72,6 +72,8 @@ void add_distance(CLI::App& app, Context& context) {
     if (result.utilities) text += fmt::format("distance of the utilities, groups matched: {:.6g}\n", *result.utilities);
     for (const GroupPair& pair : result.pairs) {
       text += fmt::format("  group {} and group {}: {} of {:.0f} pairs of items ordered the other way round", pair.first + 1, pair.second + 1, pair.kendall, num_pairs);
+      const double n = static_cast<double>(result.num_items);
+      if (n > 1.0) text += fmt::format(", rank correlation {:.3f}", 1.0 - 6.0 * static_cast<double>(pair.spearman) / (n * n * n - n));
       if (pair.utilities) text += fmt::format(", utilities {:.6g} apart", *pair.utilities);
       text += "\n";
     }

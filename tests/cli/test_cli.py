@@ -185,7 +185,12 @@ class CommandLine(unittest.TestCase):
         backwards = self.path("backwards.json", {"schema": "caucus.model/1", "family": "mallows", "items": model["items"],
                                                  "components": [{"weight": 1, "consensus": list(range(8))[::-1], "theta": 1}]})
         result = json.loads(self.ok("distance", mallows, backwards, "--json").stdout)
-        self.assertEqual(result["groups"], [{"first": 0, "second": 0, "kendall": 28}])
+        self.assertEqual(result["groups"], [{"first": 0, "second": 0, "kendall": 28, "spearman": 168}])
+        # b a c and b c a: a and c change places, one rank each.
+        orders = [self.path(f"order{i}.json", {"schema": "caucus.model/1", "family": "mallows", "items": list("abc"),
+                                               "components": [{"weight": 1, "consensus": order, "theta": 1}]}) for i, order in enumerate(([1, 0, 2], [1, 2, 0]))]
+        self.assertEqual(json.loads(self.ok("distance", *orders, "--json").stdout)["groups"], [{"first": 0, "second": 0, "kendall": 1, "spearman": 2}])
+        self.assertIn("rank correlation 0.500", self.ok("distance", *orders).stdout)
         self.assertEqual(caucus("distance", truth, self.path("hand.json", HAND_MODEL)).returncode, 65)
         self.assertEqual(caucus("generate", "--items", 3, "--informative", 4).returncode, 64)
 

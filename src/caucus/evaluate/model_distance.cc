@@ -10,6 +10,7 @@
 #include "caucus/base/error.h"
 #include "caucus/base/numeric.h"
 #include "caucus/model/assignment.h"
+#include "caucus/model/distances.h"
 #include "caucus/model/kendall.h"
 
 namespace caucus {
@@ -81,7 +82,7 @@ ModelDistance distance_between(const FittedModel& first, const FittedModel& seco
   for (std::size_t i = 0; i < a.size(); ++i) {
     const std::size_t j = choice[i];
     if (j >= b.size()) continue;
-    GroupPair pair{i, j, kendall_distance(a[i].order, b[j].order), std::nullopt};
+    GroupPair pair{i, j, kendall_distance(a[i].order, b[j].order), rank_distance(Distance::spearman, inverse_order(a[i].order), inverse_order(b[j].order)), std::nullopt};
     if (both) {
       pair.utilities = std::sqrt(squared_gap(a[i], b[j]));
       total += squared_gap(a[i], b[j]);
