@@ -2,6 +2,7 @@
 //
 // K of pl and mallows is chosen by EBIC on each training part from 1 to 10, of gmallows from 1 to 8. Of large files 3000 ballots are drawn, because the kernel estimate
 // compares every held-out ballot with every training ballot. One line of the results is one data set.
+#include <map>
 #include <numeric>
 
 #include "caucus/base/random.h"
@@ -17,9 +18,13 @@ namespace {
 using namespace caucus;
 using namespace caucus::experiments;
 
+enum class Form { as_read, ten_jokes, ten_models };
+
 struct Source {
   std::string name, file, what;
   ReadOptions options = {};
+  Form form = Form::as_read;
+  std::string skip = {};  // a contender that would take hours
 };
 
 std::vector<Source> sources() {
@@ -29,13 +34,15 @@ std::vector<Source> sources() {
                           {"sports", "classic/sports_illinois.soc", "sports students like to take part in"},
                           {"occupations", "classic/occupations.soc", "prestige of occupations"},
                           {"Sushi", "preflib/00014-00000001.soc", "tastes"},
-                          {"Jester", "", "ten jokes, those who rated them all, equal ratings in random order"},
+                          {"Jester", "", "ten jokes, those who rated them all, equal ratings in random order", {}, Form::ten_jokes},
                           {"Dublin West", "preflib/00001-00000002.soi", "parliamentary election"},
                           {"Meath", "preflib/00001-00000003.soi", "parliamentary election"},
                           {"Baillieston", "elections/glasgow_2007_baillieston.blt", "council election"},
                           {"NASCAR 2002", "classic/nascar2002.soi", "races, each with a part of the drivers"},
-                          {"arena", "pairwise/chatbot_arena_20240814_sample50k.csv", "battles of language models, ties among them"}};
+                          {"arena", "pairwise/chatbot_arena_20240814_sample50k.csv", "battles of language models, ties among them"},
+                          {"arena, decided", "pairwise/chatbot_arena_20240814_sample50k.csv", "battles among the ten models met most often, without ties", {}, Form::ten_models}};
   all[10].options.unranked = Unranked::absent;
+  all[10].skip = "mallows:1..10;starts=8";  // 87 drivers: minutes for a start
   return all;
 }
 
@@ -59,6 +66,45 @@ Dataset draw_ballots(const Dataset& data) {
   return part;
 }
 
+// The rankings without ties among the `count` items listed most often.
+Dataset strict_among_most_listed(const Dataset& data, std::size_t count) {
+  std::vector<double> listed(data.num_items(), 0.0);
+  const auto strict = [](RankingView ranking) {
+    std::size_t groups = 0;
+    ranking.for_each_group([&](std::span<const ItemId>) { ++groups; });
+    return groups == ranking.size();
+  };
+  for (std::size_t i = 0; i < data.rankings.size(); ++i)
+    if (strict(data.rankings[i]))
+      for (const ItemId item : data.rankings[i].items()) listed[item] += data.rankings.weight(i);
+  std::vector<ItemId> order(data.num_items());
+  std::iota(order.begin(), order.end(), ItemId{0});
+  std::ranges::stable_sort(order, [&](ItemId a, ItemId b) { return listed[a] > listed[b]; });
+  std::map<ItemId, ItemId> number;
+  Dataset part = data;
+  part.items.clear();
+  for (const ItemId item : std::span(order).first(count)) {
+    number.emplace(item, static_cast<ItemId>(part.items.size()));
+    part.items.push_back(data.items[item]);
+  }
+  RankingSetBuilder builder;
+  for (std::size_t i = 0; i < data.rankings.size(); ++i) {
+    const auto items = data.rankings[i].items();
+    if (!strict(data.rankings[i]) || !std::ranges::all_of(items, [&](ItemId item) { return number.contains(item); })) continue;
+    std::vector<ItemId> renamed;
+    for (const ItemId item : items) renamed.push_back(number.at(item));
+    builder.add(renamed, data.rankings.weight(i));
+  }
+  part.rankings = builder.build();
+  return part;
+}
+
+Dataset read_source(const Source& source, const std::string& folder) {
+  if (source.form == Form::ten_jokes) return orders_of(jester(folder, 10), 1);
+  Dataset data = read_dataset(folder + "/" + source.file, source.options);
+  return source.form == Form::ten_models ? strict_among_most_listed(data, 10) : data;
+}
+
 const std::vector<std::string> contenders{"pl:1", "pl:1..10", "mallows:1", "mallows:1..10;starts=8", "gmallows:1..8;starts=4", "m4:2", "dpm:iterations=200;burnin=80", "kde", "ebms"};
 
 // Without the number of starts or sweeps; where K is not fixed it is chosen.
@@ -71,10 +117,10 @@ std::string short_name(const std::string& label) {
 void run(const Settings& settings, Results& results) {
   for (const Source& source : sources()) {
     if (results.has(source.name) || (settings.quick && source.name != "sports")) continue;
-    const Dataset whole = source.file.empty() ? orders_of(jester(settings.data, 10), 1) : read_dataset(settings.data + "/" + source.file, source.options);
-    const Dataset data = draw_ballots(whole);
+    const Dataset whole = read_source(source, settings.data), data = draw_ballots(whole);
     CompareRequest request;
-    for (const std::string& text : contenders) request.contenders.push_back(parse_contender(text));
+    for (const std::string& text : contenders)
+      if (text != source.skip) request.contenders.push_back(parse_contender(text));
     if (settings.quick)
       for (Contender& one : request.contenders)
         if (!one.candidates.empty()) one.candidates = {1, 2};
@@ -114,7 +160,8 @@ Report report(const Settings&, const Results& results) {
     result.table += fmt::format("| {} | {} | {:.0f}{} |", source.name, line["items"].get<int>(), line["used"].get<double>(),
                                 line["used"] == line["ballots"] ? "" : fmt::format(" of {:.0f}", line["ballots"].get<double>()));
     std::vector<Series> row;
-    for (const std::string& text : contenders)
+    for (const std::string& text : contenders) {
+      if (text == source.skip) result.table += " not run |";
       for (const Json& one : line["table"]) {
         if (one["label"] != text) continue;
         if (one.contains("refused")) {
@@ -127,6 +174,7 @@ Report report(const Settings&, const Results& results) {
         result.table += one == line["table"][0] ? fmt::format(" **{:.4f}**{} |", one["mean"].get<double>(), size) : fmt::format(" {:.4f} ({:.4f}){} |", behind, one["behind_se"].get<double>(), size);
         row.push_back({short_name(text), {{std::min(behind, 1.0), 0.0}}});
       }
+    }
     result.table += "\n";
     dots.emplace_back(source.name, row);
   }
