@@ -27,6 +27,27 @@ struct Scored {
   HeldoutScores scores;
 };
 
+// Says which family and fold the progress is of.
+class FoldObserver : public Observer {
+ public:
+  explicit FoldObserver(Observer* outer) : outer_(outer) {}
+  void enter(std::string where) { where_ = std::move(where); }
+  Flow progress(const Progress& progress) override {
+    if (outer_ == nullptr) return Flow::proceed;
+    Progress told = progress;
+    const std::string phase = fmt::format("{}, {}", where_, progress.phase);
+    told.phase = phase;
+    return outer_->progress(told);
+  }
+  void warning(std::string_view message) override {
+    if (outer_ != nullptr) outer_->warning(message);
+  }
+
+ private:
+  Observer* outer_;
+  std::string where_;
+};
+
 Scored run_contender(const Contender& contender, const std::vector<Split>& splits, const CompareRequest& request, Run run, bool& interrupted) {
   run.seed = contender.seed.value_or(run.seed);
   Scored result;
@@ -37,8 +58,12 @@ Scored run_contender(const Contender& contender, const std::vector<Split>& split
   const bool choose = has_option(family.info(), "components") && !contender.options.contains("components") && !candidates.empty();
   const double before = run.seconds();
   if (request.reset_peak_memory) request.reset_peak_memory();
+  FoldObserver observer(run.observer);
+  run.observer = &observer;
   try {
-    for (const Split& split : splits) {
+    for (std::size_t fold = 0; fold < splits.size(); ++fold) {
+      const Split& split = splits[fold];
+      observer.enter(fmt::format("{}, fold {} of {}", contender.label, fold + 1, splits.size()));
       FitOutcome outcome;
       if (choose) {
         Selection selection = select(split.train, {.family = contender.family, .options = contender.options, .candidates = candidates}, run);

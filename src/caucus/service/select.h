@@ -24,7 +24,7 @@ struct SelectRequest {
   std::string family = "pl";
   OptionMap options;           // "components" is set by the search
   std::vector<int> candidates; // the K to try, ascending
-  std::optional<Criterion> criterion;  // none: default_criterion
+  std::optional<Criterion> criterion = std::nullopt;  // none: default_criterion
   int folds = 5;               // cv
   double holdout = 0.2;        // share of the ballots held out
   bool one_standard_error = false;  // the smallest K not worse than the best by more than one standard error (cv, holdout)
