@@ -61,7 +61,8 @@ RankingSet subsample(const RankingSet& rankings, std::size_t count, std::uint64_
 }
 
 // EM stops where every centre is best given the memberships; a neighbouring centre with other memberships may still be better. Tries
-// all swaps of neighbours in all centres (a few steps with the centres at rest each), follows the best one by EM, and repeats.
+// all swaps of neighbours in all centres (a step with the centres at rest each, a few more for the better ones), follows the best one by EM, and
+// repeats.
 void improve(const Engine& engine, EmResult& best, const EmOptions& options, int threads, Reporter& reporter) {
   const auto tell = [&](int iteration, double loglik) { return reporter.tell("neighbouring centres", iteration, loglik); };
   const std::size_t num_components = best.parameters.weight.size(), n = engine.num_items();
@@ -72,20 +73,31 @@ void improve(const Engine& engine, EmResult& best, const EmOptions& options, int
       Parameters parameters;
     };
     std::vector<Trial> trials;
+    const auto best_first = [&] { std::stable_sort(trials.begin(), trials.end(), [](const Trial& a, const Trial& b) { return a.loglik > b.loglik; }); };
     for (std::size_t k = 0; k < num_components; ++k)
       for (std::size_t p = 0; p + 1 < n; ++p) {
         Trial trial{0.0, best.parameters};
         std::swap(trial.parameters.centre[k][p], trial.parameters.centre[k][p + 1]);
         Parameters next;
-        for (int step = 0; step < 4; ++step) {
-          trial.loglik = engine.step(trial.parameters, false, threads, next);
-          ++best.iterations;
-          if (step < 3) trial.parameters = next;
-        }
+        trial.loglik = engine.step(trial.parameters, false, threads, next);
+        trial.parameters = std::move(next);
+        ++best.iterations;
         if (tell(best.iterations, trial.loglik) != nullptr) return;
         trials.push_back(std::move(trial));
       }
-    std::stable_sort(trials.begin(), trials.end(), [](const Trial& a, const Trial& b) { return a.loglik > b.loglik; });
+    // One step tells most of them; the better ones get three more.
+    best_first();
+    trials.resize(std::min(trials.size(), std::max<std::size_t>(6, trials.size() / 5)));
+    for (Trial& trial : trials) {
+      Parameters next;
+      for (int step = 1; step < 4; ++step) {
+        trial.loglik = engine.step(trial.parameters, false, threads, next);
+        ++best.iterations;
+        if (step < 3) trial.parameters = next;
+      }
+      if (tell(best.iterations, trial.loglik) != nullptr) return;
+    }
+    best_first();
     bool improved = false;
     for (std::size_t t = 0; t < trials.size() && t < 3 && !improved; ++t) {
       EmResult moved = run_em(engine, trials[t].parameters, options, threads, tell);
