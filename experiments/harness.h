@@ -95,6 +95,30 @@ struct Series {
   std::vector<std::pair<double, double>> points;
 };
 
+// Round numbers between low and high, some four to eight.
+inline std::vector<double> round_ticks(double low, double high) {
+  double step = std::pow(10.0, std::floor(std::log10(high - low)));
+  for (const double part : {0.5, 0.2, 0.1, 0.05})
+    if ((high - low) / step < 4.0) step = std::pow(10.0, std::floor(std::log10(high - low))) * part;
+  std::vector<double> ticks;
+  for (double at = std::ceil(low / step - 1e-9); at * step <= high * (high > 0 ? 1.0 + 1e-9 : 1.0 - 1e-9); at += 1.0) ticks.push_back(at == 0.0 ? 0.0 : at * step);
+  return ticks;
+}
+
+// The same where low and high are decimal logarithms; so are the answers.
+inline std::vector<double> round_log_ticks(double low, double high) {
+  std::vector<double> ticks;
+  const std::vector<double> parts = high - low > 5.0 ? std::vector<double>{1.0} : high - low > 2.2 ? std::vector<double>{1.0, 3.0} : std::vector<double>{1.0, 2.0, 5.0};
+  for (double decade = std::floor(low); decade <= high; decade += high - low > 8.0 ? 2.0 : 1.0)
+    for (const double part : parts)
+      if (const double at = decade + std::log10(part); at >= low && at <= high) ticks.push_back(at);
+  if (ticks.size() < 3) {
+    ticks.clear();
+    for (const double value : round_ticks(std::pow(10.0, low), std::pow(10.0, high))) ticks.push_back(std::log10(value));
+  }
+  return ticks;
+}
+
 // One panel, lines named beside it. Axes are logarithmic unless told otherwise.
 inline std::string line_chart(const std::string& title, const std::string& x_label, const std::string& y_label, const std::vector<Series>& all, double left,
                               bool log_y = true, bool log_x = true) {
@@ -131,9 +155,10 @@ inline std::string line_chart(const std::string& title, const std::string& x_lab
     last = px(x);
     svg += fmt::format("<text x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n", last, top + size + 16, label);
   }
-  for (int i = 0; i <= 4; ++i) {
-    const double at = y_low + (y_high - y_low) * i / 4.0;
-    svg += fmt::format("<text x=\"{}\" y=\"{:.1f}\" text-anchor=\"end\">{:.3g}</text>\n", left - 4, top + size * (1.0 - i / 4.0) + 4, log_y ? std::pow(10.0, at) : at);
+  for (const double at : log_y ? round_log_ticks(y_low, y_high) : round_ticks(y_low, y_high)) {
+    const double y = top + size * (1.0 - (at - y_low) / (y_high - y_low));
+    svg += fmt::format("<line x1=\"{}\" x2=\"{}\" y1=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"#e5e5e5\"/><text x=\"{}\" y=\"{:.1f}\" text-anchor=\"end\">{:.4g}</text>\n", left, left + size, y, y,
+                       left - 4, y + 4, log_y ? std::pow(10.0, at) : at);
   }
   for (std::size_t s = 0; s < all.size(); ++s) {
     std::string points;
@@ -149,39 +174,51 @@ inline std::string svg_page(double width, double height, const std::string& body
                      "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n{}</svg>\n", width, height, body);
 }
 
-// Rows of named values on one axis: a table one can see.
+// Rows of named values on one axis: a table one can see. What is named "paper: NAME" is a ring in the colour of NAME.
 inline std::string dot_chart(const std::string& title, const std::string& x_label, const std::vector<std::pair<std::string, std::vector<Series>>>& rows) {
-  const char* colours[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#8c564b"};
-  constexpr double left = 190, width = 420, top = 34, step = 20;
+  const char* colours[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#8c564b", "#999999"};
+  constexpr double width = 420, top = 34, step = 20;
   double low = 1e300, high = -1e300;
-  std::vector<std::string> names;
-  for (const auto& [name, row] : rows)
+  std::size_t longest = 0, longest_name = 0;
+  const auto plain = [](const std::string& name) { return name.starts_with("paper: ") ? name.substr(7) : name; };
+  std::vector<std::string> names, legend;
+  for (const auto& [name, row] : rows) {
+    longest = std::max(longest, name.size());
     for (const Series& series : row) {
-      if (std::find(names.begin(), names.end(), series.name) == names.end()) names.push_back(series.name);
+      if (std::find(legend.begin(), legend.end(), series.name) == legend.end()) legend.push_back(series.name), longest_name = std::max(longest_name, series.name.size());
+      if (std::find(names.begin(), names.end(), plain(series.name)) == names.end()) names.push_back(plain(series.name));
       for (const auto& point : series.points) low = std::min(low, point.first), high = std::max(high, point.first);
     }
+  }
   if (low > high) return {};
+  const double left = 24.0 + 6.4 * static_cast<double>(longest);
   const double pad = high > low ? 0.04 * (high - low) : 1.0;
   low -= pad, high += pad;
+  const auto x_of = [&](double value) { return left + width * (value - low) / (high - low); };
+  const auto dot = [&](double x, double y, const std::string& name) {
+    const char* colour = colours[static_cast<std::size_t>(std::find(names.begin(), names.end(), plain(name)) - names.begin()) % 9];
+    return name.starts_with("paper") ? fmt::format("<circle cx=\"{:.1f}\" cy=\"{}\" r=\"4\" fill=\"none\" stroke=\"{}\" stroke-width=\"1.5\"/>\n", x, y, colour)
+                                     : fmt::format("<circle cx=\"{:.1f}\" cy=\"{}\" r=\"4\" fill=\"{}\" fill-opacity=\"0.75\"/>\n", x, y, colour);
+  };
   const double bottom = top + step * static_cast<double>(rows.size());
   std::string body = fmt::format("<text x=\"10\" y=\"18\" font-weight=\"bold\">{}</text>\n<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n", title,
                                  left + width / 2, bottom + 34, x_label);
-  for (int i = 0; i <= 4; ++i)
-    body += fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">{:.4g}</text>\n", left + width * i / 4.0, bottom + 16, low + (high - low) * i / 4.0);
+  for (const double at : round_ticks(low, high))
+    body += fmt::format("<line x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1}\" y2=\"{2}\" stroke=\"#eee\"/><text x=\"{0:.1f}\" y=\"{3}\" text-anchor=\"middle\">{4:.4g}</text>\n", x_of(at), top, bottom,
+                        bottom + 16, at);
   for (std::size_t r = 0; r < rows.size(); ++r) {
     const double y = top + step * (static_cast<double>(r) + 0.5);
     body += fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text><line x1=\"{}\" x2=\"{}\" y1=\"{}\" y2=\"{}\" stroke=\"#ddd\"/>\n", left - 8, y + 4,
                         rows[r].first, left, left + width, y, y);
-    for (const Series& series : rows[r].second) {
-      const auto at = static_cast<std::size_t>(std::find(names.begin(), names.end(), series.name) - names.begin());
-      for (const auto& point : series.points)
-        body += fmt::format("<circle cx=\"{:.1f}\" cy=\"{}\" r=\"4\" fill=\"{}\" fill-opacity=\"0.75\"/>\n", left + width * (point.first - low) / (high - low), y, colours[at % 8]);
-    }
+    for (const Series& series : rows[r].second)
+      for (const auto& point : series.points) body += dot(x_of(point.first), y, series.name);
   }
-  for (std::size_t s = 0; s < names.size(); ++s)
-    body += fmt::format("<text x=\"{}\" y=\"{}\" fill=\"{}\">{}</text>\n", left + width + 14, top + 14 + 15 * static_cast<double>(s), colours[s % 8], names[s]);
-  const double height = std::max(bottom, top + 15 * static_cast<double>(names.size())) + 46;
-  return svg_page(left + width + 190, height, body);
+  for (std::size_t s = 0; s < legend.size(); ++s) {
+    const double y = top + 10 + 15 * static_cast<double>(s);
+    body += dot(left + width + 20, y, legend[s]) + fmt::format("<text x=\"{}\" y=\"{}\">{}</text>\n", left + width + 30, y + 4, legend[s]);
+  }
+  const double height = std::max(bottom, top + 15 * static_cast<double>(legend.size())) + 46;
+  return svg_page(left + width + 50 + 6.4 * static_cast<double>(longest_name), height, body);
 }
 
 }  // namespace caucus::experiments

@@ -131,7 +131,14 @@ Report report_table2(const Settings&, const Results& results) {
   const auto get = [&](const DataSet& set, const char* method, const char* field) {
     return over_splits(results, set.key, method, field);
   };
+  std::vector<std::pair<std::string, std::vector<Series>>> rows;
   for (const DataSet& set : data_sets) {
+    std::vector<Series> dots;
+    for (const auto& [method, name] : {std::pair{"logit-lasso", "logit-lasso"}, std::pair{"gibbs", "PL-Gibbs"}, std::pair{"variational", "PL-Var"}, std::pair{"em", "PL-EM"}}) {
+      if (const Mean ours = get(set, method, "misclassification"); ours.count > 0) dots.push_back({name, {{ours.mean(), 0.0}}});
+      if (const Printed paper = in_paper(set.key, method); paper.error > 0.0 && std::string(method) != "em") dots.push_back({std::string("paper: ") + name, {{paper.error, 0.0}}});
+    }
+    rows.emplace_back(set.name, dots);
     const Mean logit = get(set, "logit-lasso", "misclassification"), gibbs = get(set, "gibbs", "misclassification"),
                variational = get(set, "variational", "misclassification"), em = get(set, "em", "misclassification");
     const Printed paper_gibbs = in_paper(set.key, "gibbs"), paper_variational = in_paper(set.key, "variational");
@@ -160,7 +167,7 @@ Report report_table2(const Settings&, const Results& results) {
     text += fmt::format("| {} | {} | {} | {} | {} | {} |\n", set.name, mean_cell(get(set, "gibbs", "a"), 3),
                         mean_cell(get(set, "variational", "a"), 3), mean_cell(get(set, "gibbs", "num_nonzero"), 0),
                         mean_cell(get(set, "variational", "num_nonzero"), 0), mean_cell(get(set, "em", "num_nonzero"), 0));
-  return {text, {}};
+  return {text, dot_chart("Misclassification, mean over splits", "share of the test rows", rows)};
 }
 
 Report report_table3(const Settings& settings, const Results& results) {
@@ -171,6 +178,7 @@ Report report_table3(const Settings& settings, const Results& results) {
       "the paper.\n\n| data | method | seconds | paper | ESS | paper | seconds / ESS | paper | relative speed | paper "
       "|\n|---|---|---|---|---|---|---|---|---|---|\n",
       settings.quick ? "a few sweeps" : "10000 sweeps, 5000 of them kept");
+  std::vector<std::pair<std::string, std::vector<Series>>> rows;
   const auto number = [](double value, int digits) { return value > 0.0 ? fmt::format("{:.{}f}", value, digits) : std::string(); };
   for (const DataSet& set : data_sets) {
     double seconds[2] = {0, 0}, ess[2] = {0, 0}, cost[2] = {0, 0}, paper_cost[2] = {0, 0};
@@ -182,6 +190,13 @@ Report report_table3(const Settings& settings, const Results& results) {
         cost[m] = seconds[m] / ess[m];
       if (paper.ess > 0.0) paper_cost[m] = paper.seconds / paper.ess;
     }
+    std::vector<Series> dots;
+    for (const int m : {0, 1}) {
+      const std::string name = m == 0 ? "logit-lasso" : "PL-Gibbs";
+      if (cost[m] > 0.0) dots.push_back({name, {{std::log10(cost[m]), 0.0}}});
+      if (paper_cost[m] > 0.0) dots.push_back({"paper: " + name, {{std::log10(paper_cost[m]), 0.0}}});
+    }
+    rows.emplace_back(set.name, dots);
     for (const int m : {0, 1}) {
       const Printed paper = in_paper(set.key, methods[m]);
       text += fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |\n", set.name, m == 0 ? "logit-lasso" : "PL-Gibbs",
@@ -191,7 +206,7 @@ Report report_table3(const Settings& settings, const Results& results) {
                           paper_cost[m] > 0.0 ? number(std::max(paper_cost[0], paper_cost[1]) / paper_cost[m], 0) : std::string());
     }
   }
-  return {text, {}};
+  return {text, dot_chart("Seconds per effective draw (the paper: Matlab, 2012)", "log10 of seconds", rows)};
 }
 
 }  // namespace

@@ -265,6 +265,7 @@ void run_apa(const Settings& settings, Results& results) {
 
 Report report_apa(const Settings&, const Results& results) {
   Report report;
+  std::vector<std::pair<std::string, std::vector<Series>>> rows;
   for (const Json* line : lines_of(results, "apa/")) {
     if (report.table.empty())
       report.table = "Complete APA ballots (n = 5, t = 4, N = 5738), alpha = nu = r = 1; clusters over the second half of 400 sweeps. `paper` leaves out the Metropolis correction of sigma.\n\n"
@@ -272,7 +273,10 @@ Report report_apa(const Settings&, const Results& results) {
     report.table += fmt::format("| {} | {} | {} | {} | {:.2f} | {:.0f} | {:.2f} | {:.1f} | {:.1f} | {:.1f} |\n", (*line)["method"].get<std::string>(), (*line)["move"].get<std::string>(),
                                 (*line)["split_merge"].get<int>(), (*line)["start"].get<int>(), (*line)["mean_clusters"].get<double>(), (*line)["most_clusters"].get<double>(),
                                 (*line)["largest_theta"].get<double>(), (*line)["loglik"].get<double>(), (*line)["log_joint"].get<double>(), (*line)["seconds"].get<double>());
+    const std::string name = fmt::format("{}{}{}, start {}", (*line)["method"].get<std::string>(), (*line)["move"] == "paper" ? ", paper's move" : "", (*line)["split_merge"].get<int>() > 0 ? ", split-merge" : "", (*line)["start"].get<int>());
+    rows.push_back({name, {{"mean", {{(*line)["mean_clusters"].get<double>(), 0.0}}}, {"most", {{(*line)["most_clusters"].get<double>(), 0.0}}}}});
   }
+  report.svg = dot_chart("Clusters, second half of the chain", "clusters", rows);
   return report;
 }
 
