@@ -262,10 +262,12 @@ std::string header_row(const std::string& first, std::size_t more) {
 
 Report figure1_report(const Settings&, const Results& results) {
   std::map<int, std::map<std::pair<std::size_t, std::string>, std::pair<Mean, Mean>>> panels;  // K -> (m, what) -> error, seconds
+  std::map<std::tuple<int, std::size_t, std::string>, std::vector<double>> every;
   for (const auto& [key, one] : results.lines()) {
     if (one["part"] != "figure1") continue;
     auto& [error, seconds] = panels[one["K"].get<int>()][{one["m"].get<std::size_t>(), one["what"].get<std::string>()}];
     error.add(one["error"].get<double>());
+    every[{one["K"].get<int>(), one["m"].get<std::size_t>(), one["what"].get<std::string>()}].push_back(one["error"].get<double>());
     seconds.add(one["seconds"].get<double>());
   }
   Report report;
@@ -278,7 +280,7 @@ Report figure1_report(const Settings&, const Results& results) {
     for (const auto& [at, values] : panel) sizes.insert(at.first), whats.insert(at.second), trials = std::max(trials, values.first.count);
     std::string head = "| |";
     for (const std::size_t m : sizes) head += fmt::format(" m = {} |", m);
-    report.table += fmt::format("K = {}, up to {} trials: error (standard deviation), seconds\n\n{}", num, trials, header_row(head, sizes.size()));
+    report.table += fmt::format("K = {}, up to {} trials: error, mean (standard deviation) / median; seconds\n\n{}", num, trials, header_row(head, sizes.size()));
     std::vector<Series> errors, times;
     for (const std::string& what : whats) {
       report.table += fmt::format("| {} |", what);
@@ -290,7 +292,10 @@ Report figure1_report(const Settings&, const Results& results) {
           continue;
         }
         const auto& [e, s] = found->second;
-        report.table += fmt::format(" {:.3g} ({:.2g}), {:.2g} s{} |", e.mean(), e.deviation(), s.mean(), e.count < trials ? fmt::format(", {} trials", e.count) : "");
+        std::vector<double>& values = every.at({num, m, what});
+        std::ranges::sort(values);
+        const double median = 0.5 * (values[values.size() / 2] + values[(values.size() - 1) / 2]);
+        report.table += fmt::format(" {:.3g} ({:.2g}) / {:.3g}; {:.2g} s{} |", e.mean(), e.deviation(), median, s.mean(), e.count < trials ? fmt::format(", {} trials", e.count) : "");
         error.points.emplace_back(static_cast<double>(m), e.mean());
         time.points.emplace_back(static_cast<double>(m), std::max(1e-6, s.mean()));
       }
