@@ -172,7 +172,7 @@ Report report(const Settings&, const Results& results) {
         const double groups = one["groups"].get<double>();
         const std::size_t dots_at = text.find("..");
         const bool most = dots_at != std::string::npos && groups > std::stod(text.substr(dots_at + 2)) - 0.5;
-        const std::string size = text == "kde" || text.ends_with(":1") ? "" : fmt::format(", {:.3g} groups{}", groups, most ? " (the most offered)" : "");
+        const std::string size = text == "kde" || text.ends_with(":1") ? "" : fmt::format(", {} group{}{}", groups < 100.0 ? fmt::format("{:.3g}", groups) : fmt::format("{:.0f}", groups), groups == 1.0 ? "" : "s", most ? " (the most offered)" : "");
         result.table += one == line["table"][0] ? fmt::format(" **{:.4f}**{} |", one["mean"].get<double>(), size) : fmt::format(" {:.4f} ({:.4f}){} |", behind, one["behind_se"].get<double>(), size);
         row.push_back({short_name(text), {{std::min(behind, 1.0), 0.0}}});
       }
