@@ -218,8 +218,8 @@ void figure2(const Settings& settings, Results& results) {
     std::vector<std::size_t> sizes;
   };
   std::vector<Source> sources{{"Jester", 25, {1000, 3000, 11000}}, {"Jester", 50, {1000, 3000, 11000}}, {"Jester", 70, {1000, 3000, 11000}},
-                              {"MovieLens small", 100, {480}}, {"MovieLens small", 200, {480}}};
-  if (settings.quick) sources = {{"Jester", 25, {500}}};
+                              {"MovieLens small", 100, {240, 480}}, {"MovieLens small", 200, {240, 480}}};
+  if (settings.quick) sources = {{"Jester", 25, {250, 500}}};
   for (const Source& source : sources) {
     const auto key = [&](std::size_t m, const std::string& method) { return fmt::format("figure2/{}/n={}/m={}/{}", source.name, source.n, m, method); };
     bool all = true;
@@ -372,7 +372,7 @@ Report figure2_report(const Settings&, const Results& results) {
   std::string head = "| data | n | m |";
   for (const std::string& method : methods) head += " " + method + " |";
   Report report{header_row(head, methods.size() + 2), ""};
-  std::map<std::string, std::map<std::string, Series>> times;  // data and n -> method
+  std::map<std::string, std::map<std::string, std::pair<Series, Series>>> panels;  // data and n -> method -> test log-likelihood, seconds
   for (const auto& [at, by_method] : cells) {
     const auto& [name, n, m] = at;
     report.table += fmt::format("| {} | {} | {} |", name, n, m);
@@ -384,22 +384,23 @@ Report figure2_report(const Settings&, const Results& results) {
       }
       const double seconds = found->second["seconds"].get<double>();
       report.table += fmt::format(" {:.2f} ({:.2g} s) |", found->second["test"].get<double>(), seconds);
-      Series& series = times[fmt::format("{}, n = {}", name, n)][method];
-      series.name = method;
-      series.points.emplace_back(static_cast<double>(m), std::max(1e-4, seconds));
+      auto& [likelihood, time] = panels[fmt::format("{}, n = {}", name, n)][method];
+      likelihood.name = time.name = method;
+      likelihood.points.emplace_back(static_cast<double>(m), found->second["test"].get<double>());
+      time.points.emplace_back(static_cast<double>(m), std::max(1e-4, seconds));
     }
     report.table += "\n";
   }
   std::string svg;
-  double left = 70;
-  for (const auto& [name, by_method] : times) {
-    std::vector<Series> lines;
-    for (const auto& [method, series] : by_method) lines.push_back(series);
-    if (lines[0].points.size() < 2) continue;
-    svg += line_chart(name, "rankings", "CPU seconds", lines, left);
-    left += 460;
+  double top = 0;
+  for (const auto& [name, by_method] : panels) {
+    std::vector<Series> likelihoods, times;
+    for (const auto& [method, both] : by_method) likelihoods.push_back(both.first), times.push_back(both.second);
+    svg += fmt::format("<g transform=\"translate(0 {})\">{}{}</g>", top, line_chart(name, "rankings", "test log-likelihood per ranking", likelihoods, 70, false),
+                       line_chart(name, "rankings", "CPU seconds", times, 530));
+    top += 390;
   }
-  if (!svg.empty()) report.svg = svg_page(left, 390, svg);
+  if (!svg.empty()) report.svg = svg_page(940, top, svg);
   return report;
 }
 
