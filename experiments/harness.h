@@ -123,7 +123,7 @@ inline std::vector<double> round_log_ticks(double low, double high) {
 inline std::string line_chart(const std::string& title, const std::string& x_label, const std::string& y_label, const std::vector<Series>& all, double left,
                               bool log_y = true, bool log_x = true) {
   constexpr double size = 300, top = 30;
-  const char* colours[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#8c564b"};
+  const char* colours[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#8c564b", "#999999"};
   double x_low = 1e300, x_high = -1e300, y_low = 1e300, y_high = -1e300;
   const auto x_of = [&](double x) { return log_x ? std::log10(x) : x; };
   const auto y_of = [&](double y) { return log_y ? std::log10(y) : y; };
@@ -142,7 +142,7 @@ inline std::string line_chart(const std::string& title, const std::string& x_lab
   std::string svg = fmt::format(
       "<text x=\"{}\" y=\"18\" font-weight=\"bold\">{}</text><rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"none\" stroke=\"#999\"/>\n"
       "<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">{}</text><text x=\"{}\" y=\"{}\" text-anchor=\"middle\" transform=\"rotate(-90 {} {})\">{}</text>\n",
-      left, title, left, top, size, size, left + size / 2, top + size + 32, x_label, left - 42, top + size / 2, left - 42, top + size / 2, y_label);
+      left, title, left, top, size, size, left + size / 2, top + size + 32, x_label, left - 50, top + size / 2, left - 50, top + size / 2, y_label);
   std::vector<double> ticks;
   for (const Series& series : all)
     for (const auto& point : series.points) ticks.push_back(point.first);
@@ -163,8 +163,8 @@ inline std::string line_chart(const std::string& title, const std::string& x_lab
   for (std::size_t s = 0; s < all.size(); ++s) {
     std::string points;
     for (const auto& [x, y] : all[s].points) points += fmt::format("{:.1f},{:.1f} ", px(x), py(y));
-    svg += fmt::format("<polyline fill=\"none\" stroke=\"{}\" stroke-width=\"1.5\" points=\"{}\"/>\n", colours[s % 8], points);
-    svg += fmt::format("<text x=\"{}\" y=\"{}\" fill=\"{}\">{}</text>\n", left + size + 6, top + 14 + 15 * static_cast<double>(s), colours[s % 8], all[s].name);
+    svg += fmt::format("<polyline fill=\"none\" stroke=\"{}\" stroke-width=\"1.5\" points=\"{}\"/>\n", colours[s % 9], points);
+    svg += fmt::format("<text x=\"{}\" y=\"{}\" fill=\"{}\">{}</text>\n", left + size + 6, top + 14 + 15 * static_cast<double>(s), colours[s % 9], all[s].name);
   }
   return svg;
 }
