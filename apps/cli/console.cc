@@ -122,8 +122,9 @@ Flow ProgressObserver::progress(const Progress& progress) {
       } else {
         bar = fmt::format("step {}", progress.iteration);
       }
-      fmt::print(stderr, "\r\033[K{}{}{} {}  objective {:.6g}  {:.1f} s  {}(Ctrl-C keeps the best so far){}", style.bar, bar, style.reset,
-                 progress.phase, progress.objective, elapsed, style.dim, style.reset);
+      // Without line wrap: a line longer than the terminal is cut, not written below itself again and again.
+      fmt::print(stderr, "\r\033[K\033[?7l{}{}{} {:.1f} s  {}  objective {:.6g}  {}(Ctrl-C keeps the best so far){}\033[?7h", style.bar, bar, style.reset,
+                 elapsed, progress.phase, progress.objective, style.dim, style.reset);
     } else {
       fmt::print(stderr, "{}: step {}{}, objective {:.10g}, {:.0f} s\n", progress.phase, progress.iteration,
                  progress.limit > 0 ? fmt::format(" of {}", progress.limit) : "", progress.objective, elapsed);
