@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <utility>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -101,52 +102,43 @@ std::uint64_t strict_discordances(RankingView ranking, std::span<const std::uint
 
 namespace {
 
-// code_s and code_v for up to 64 items: these are the inner loops of every generalized Mallows fit.
-CAUCUS_CLONES void code_s_word(const ItemId* ranking, std::size_t length, const std::uint32_t* position, std::uint32_t* out) {
-  std::uint64_t used = 0;
-  for (std::size_t j = 0; j < length; ++j) {
+template <class Ranks>
+[[gnu::always_inline]] inline void write_code_s(std::span<const ItemId> ranking, std::span<const std::uint32_t> position, std::span<std::uint32_t> out, Ranks used) {
+  for (std::size_t j = 0; j < ranking.size(); ++j) {
     const std::uint32_t rank = position[ranking[j]];
-    const std::uint64_t bit = std::uint64_t{1} << rank;
-    out[j] = rank - static_cast<std::uint32_t>(std::popcount(used & (bit - 1)));
-    used |= bit;
+    out[j] = rank - used.below(rank);
+    used.insert(rank);
   }
 }
 
-CAUCUS_CLONES void code_v_word(const ItemId* ranking, std::size_t length, const std::uint32_t* position, std::uint32_t* out) {
-  std::uint64_t used = 0;
-  for (std::size_t j = 0; j < length; ++j) {
+// The member of central rank r placed at step j has had j - below(r) members of higher central rank before it.
+template <class Ranks>
+[[gnu::always_inline]] inline void write_code_v(std::span<const ItemId> ranking, std::span<const std::uint32_t> position, std::span<std::uint32_t> out, Ranks used) {
+  for (std::size_t j = 0; j < ranking.size(); ++j) {
     const std::uint32_t rank = position[ranking[j]];
-    const std::uint64_t bit = std::uint64_t{1} << rank;
-    out[rank] = static_cast<std::uint32_t>(j) - static_cast<std::uint32_t>(std::popcount(used & (bit - 1)));
-    used |= bit;
+    out[rank] = static_cast<std::uint32_t>(j) - used.below(rank);
+    used.insert(rank);
   }
+}
+
+// Up to 64 items these are the inner loops of every generalized Mallows fit.
+CAUCUS_CLONES void code_s_word(std::span<const ItemId> ranking, std::span<const std::uint32_t> position, std::span<std::uint32_t> out) {
+  write_code_s(ranking, position, out, RankSet64(position.size()));
+}
+CAUCUS_CLONES void code_v_word(std::span<const ItemId> ranking, std::span<const std::uint32_t> position, std::span<std::uint32_t> out) {
+  write_code_v(ranking, position, out, RankSet64(position.size()));
 }
 
 }  // namespace
 
 void code_s(std::span<const ItemId> ranking, std::span<const std::uint32_t> position, std::span<std::uint32_t> out) {
-  if (position.size() <= 64) return code_s_word(ranking.data(), ranking.size(), position.data(), out.data());
-  with_rank_set(position.size(), [&](auto used) {
-    for (std::size_t j = 0; j < ranking.size(); ++j) {
-      const std::uint32_t rank = position[ranking[j]];
-      out[j] = rank - used.below(rank);
-      used.insert(rank);
-    }
-    return 0;
-  });
+  if (position.size() <= 64) return code_s_word(ranking, position, out);
+  with_rank_set(position.size(), [&](auto used) { write_code_s(ranking, position, out, std::move(used)); });
 }
 
 void code_v(std::span<const ItemId> ranking, std::span<const std::uint32_t> position, std::span<std::uint32_t> out) {
-  if (position.size() <= 64) return code_v_word(ranking.data(), ranking.size(), position.data(), out.data());
-  // The member of central rank r placed at step j has had j - below(r) members of higher central rank before it.
-  with_rank_set(position.size(), [&](auto used) {
-    for (std::size_t j = 0; j < ranking.size(); ++j) {
-      const std::uint32_t rank = position[ranking[j]];
-      out[rank] = static_cast<std::uint32_t>(j) - used.below(rank);
-      used.insert(rank);
-    }
-    return 0;
-  });
+  if (position.size() <= 64) return code_v_word(ranking, position, out);
+  with_rank_set(position.size(), [&](auto used) { write_code_v(ranking, position, out, std::move(used)); });
 }
 
 namespace {
