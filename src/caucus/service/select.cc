@@ -212,9 +212,12 @@ Selection select(const Dataset& data, const SelectRequest& request, const Run& r
     return result;
   }
 
+  // More groups must be better by more than what fits leave undone: with one ballot the penalty of BIC is nothing.
   std::size_t best = 0;
-  for (std::size_t i = 1; i < result.table.size(); ++i)
-    if (criterion_value(result.table[i], criterion) < criterion_value(result.table[best], criterion)) best = i;
+  for (std::size_t i = 1; i < result.table.size(); ++i) {
+    const double value = criterion_value(result.table[i], criterion), least = criterion_value(result.table[best], criterion);
+    if (value < least - 1e-6 * (1.0 + std::abs(least))) best = i;
+  }
   if (heldout) {
     for (std::size_t i = 0; i < result.table.size(); ++i) {
       const PairedDifference behind = paired_difference(pooled[best], pooled[i]);

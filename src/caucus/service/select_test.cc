@@ -152,6 +152,17 @@ TEST(Select, AStopKeepsWhatIsDone) {
   EXPECT_EQ(selection.chosen_k, 2);
 }
 
+// The penalty of one ballot is log 1: only how far each fit went tells the K apart, and that must not choose.
+TEST(Select, OneBallotIsOneGroup) {
+  const Dataset data = draw(separated_mixture("pl", 1, 5), 1, 6);
+  for (const Criterion criterion : {Criterion::ebic, Criterion::bic, Criterion::aic, Criterion::icl}) {
+    SelectRequest request;
+    request.candidates = {1, 2, 3, 4, 5, 6};
+    request.criterion = criterion;
+    EXPECT_EQ(select(data, request, caucus::Run{}).chosen_k, 1) << name_of(criterion);
+  }
+}
+
 class CompareWithItself : public testing::TestWithParam<std::string> {};
 
 // The same family under two seeds: a difference within two standard errors, or none at all.
