@@ -1,9 +1,9 @@
 // Mallows models: sampling, consensus and mixtures against the bars of the design notes. Every benchmark checks its answer first.
+#include <benchmark/benchmark.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-
-#include <benchmark/benchmark.h>
 
 #include "caucus/infer/mallows_mixture/fit.h"
 #include "caucus/model/consensus.h"

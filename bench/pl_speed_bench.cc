@@ -1,6 +1,7 @@
 // The speed of the Plackett-Luce family: answers are checked first, then ratios within this run are printed.
 //
 //   pl_speed_bench [pass|scale|threads|large|fit DATA K|gibbs DATA K]...     (no argument: pass, threads, scale)
+#include <fmt/format.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -16,8 +17,6 @@
 #include <string>
 #include <vector>
 
-#include <fmt/format.h>
-
 #include "caucus/infer/pl_mixture/family.h"
 #include "caucus/infer/pl_mixture/fit.h"
 #include "caucus/infer/pl_mixture/fitted.h"
@@ -31,9 +30,7 @@ using namespace caucus::pl_mixture;
 
 double cpu_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
-double wall_seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+double wall_seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 double peak_megabytes() {
   rusage usage{};
@@ -66,8 +63,9 @@ Dataset drawn(const Parameters& truth, std::size_t count, std::size_t length, st
   return FittedMixture(items, Unranked::last, truth).sample({count, seed, 2, length}).data;
 }
 
-// What any pass must do at the least: for each ranking and place, load the item's worths of all components and add them up, and add a vector to
-// the item's accumulators (and, for ballots that stop early, to its wins). In vectors as wide as the kernel's, or it would be no yardstick.
+// What any pass must do at the least: for each ranking and place, load the item's worths of all components and add them up, and add
+// a vector to the item's accumulators (and, for ballots that stop early, to its wins). In vectors as wide as the kernel's, or it
+// would be no yardstick.
 #if defined(__x86_64__)
 #define CAUCUS_WIDE __attribute__((target("avx2")))
 #else
@@ -79,7 +77,8 @@ typedef double Vector4 __attribute__((vector_size(32)));
 
 // parts: a vector has at most four doubles, so eight lanes are two of them.
 template <class Vector, std::size_t parts>
-CAUCUS_WIDE double bare_gathers(const Batch& batch, const std::vector<double>& worths, std::vector<double>& exposure, std::vector<double>& wins) {
+CAUCUS_WIDE double bare_gathers(const Batch& batch, const std::vector<double>& worths, std::vector<double>& exposure,
+                                std::vector<double>& wins) {
   constexpr std::size_t width = sizeof(Vector) / sizeof(double), lanes = parts * width;
   double check = 0.0;
   const bool with_wins = !batch.all_complete;
@@ -112,7 +111,8 @@ CAUCUS_WIDE double bare_gathers(const Batch& batch, const std::vector<double>& w
   return check;
 }
 
-double bare_gathers(const Batch& batch, std::size_t lanes, const std::vector<double>& worths, std::vector<double>& exposure, std::vector<double>& wins) {
+double bare_gathers(const Batch& batch, std::size_t lanes, const std::vector<double>& worths, std::vector<double>& exposure,
+                    std::vector<double>& wins) {
   if (lanes == 2) return bare_gathers<Vector2, 1>(batch, worths, exposure, wins);
   if (lanes == 4) return bare_gathers<Vector4, 1>(batch, worths, exposure, wins);
   return bare_gathers<Vector4, 2>(batch, worths, exposure, wins);
@@ -120,7 +120,8 @@ double bare_gathers(const Batch& batch, std::size_t lanes, const std::vector<dou
 
 void pass() {
   std::cout << "One fused pass against the bare gathers and adds of the same data (at most 2 wanted):\n";
-  for (const auto& [n, m, length, num] : std::vector<std::array<std::size_t, 4>>{{10, 5000, 10, 4}, {10, 5000, 10, 2}, {30, 20000, 10, 8}, {100, 5000, 100, 4}}) {
+  for (const auto& [n, m, length, num] :
+       std::vector<std::array<std::size_t, 4>>{{10, 5000, 10, 4}, {10, 5000, 10, 2}, {30, 20000, 10, 8}, {100, 5000, 100, 4}}) {
     const Dataset data = drawn(mixture(num, n, 1), m, length, 2);
     const Parameters at = mixture(num, n, 3);
     const Objective objective(data, num, 0.0, 1);
@@ -139,8 +140,9 @@ void pass() {
     const int times = static_cast<int>(std::max<std::size_t>(1, 20'000'000 / (m * length)));
     const double fused = best_of(9, times, [&] { sink = objective.evaluate(at).loglik; });
     const double bare = best_of(9, times, [&] { sink = bare_gathers(objective.batch(), lanes, worths, exposure, wins); });
-    std::cout << fmt::format("  n={:<4} m={:<6} length={:<4} K={}: {:.2f} ns per place fused, {:.2f} bare, ratio {:.2f}\n", n, m, length, num,
-                             fused * 1e9 / static_cast<double>(m * length), bare * 1e9 / static_cast<double>(m * length), fused / bare);
+    std::cout << fmt::format("  n={:<4} m={:<6} length={:<4} K={}: {:.2f} ns per place fused, {:.2f} bare, ratio {:.2f}\n", n, m,
+                             length, num, fused * 1e9 / static_cast<double>(m * length),
+                             bare * 1e9 / static_cast<double>(m * length), fused / bare);
   }
 }
 
@@ -179,7 +181,8 @@ void threads() {
     std::cout << "DIFFERENT BITS on 1 and 2 threads\n";
     std::exit(1);
   }
-  std::cout << fmt::format("Two threads against one: {:.2f} times as fast (at least 1.8 wanted on two free cores)\n", seconds[0] / seconds[1]);
+  std::cout << fmt::format("Two threads against one: {:.2f} times as fast (at least 1.8 wanted on two free cores)\n",
+                           seconds[0] / seconds[1]);
 }
 
 void large() {
@@ -194,8 +197,10 @@ void large() {
     std::cout << "WRONG OPTIMUM: below the truth's likelihood\n";
     std::exit(1);
   }
-  std::cout << fmt::format("1,000,000 top-10 ballots over 30 items, K = 5: {:.1f} s wall, {:.1f} s CPU, peak {:.0f} MB, {} passes, {} (60 s and 1 GB wanted)\n",
-                           run.seconds(), cpu_seconds() - before, peak_megabytes(), outcome.summary.iterations, name_of(outcome.summary.stop_reason));
+  std::cout << fmt::format(
+      "1,000,000 top-10 ballots over 30 items, K = 5: {:.1f} s wall, {:.1f} s CPU, peak {:.0f} MB, {} passes, {} (60 s and 1 GB "
+      "wanted)\n",
+      run.seconds(), cpu_seconds() - before, peak_megabytes(), outcome.summary.iterations, name_of(outcome.summary.stop_reason));
 }
 
 void fit_file(const std::string& path, const std::string& num, OptionMap options) {
@@ -209,8 +214,8 @@ void fit_file(const std::string& path, const std::string& num, OptionMap options
     loglik = make_pl_mixture_family()->fit(data, options, run).summary.loglik;
     best = std::min(best, cpu_seconds() - begun);
   }
-  std::cout << fmt::format("{{\"data\":\"{}\",\"k\":{},\"loglik\":{:.6f},\"cpu_seconds\":{:.5f},\"peak_mb\":{:.1f}}}\n", path, num, loglik, best,
-                           peak_megabytes());
+  std::cout << fmt::format("{{\"data\":\"{}\",\"k\":{},\"loglik\":{:.6f},\"cpu_seconds\":{:.5f},\"peak_mb\":{:.1f}}}\n", path, num,
+                           loglik, best, peak_megabytes());
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 // and against one that also merges equal ballots. Answers are compared before anything is timed.
 //
 //   read_bench [--benchmark_filter=...]       CAUCUS_BENCH_MB=100 sets the size of the file
+#include <benchmark/benchmark.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,8 +17,6 @@
 #include <string_view>
 #include <vector>
 
-#include <benchmark/benchmark.h>
-
 #include "caucus/base/random.h"
 #include "caucus/io/io.h"
 
@@ -30,7 +29,8 @@ class TestFile {
   TestFile(const char* name, std::size_t num_items, std::size_t max_length, std::size_t bytes)
       : path_(std::filesystem::temp_directory_path() / ("caucus-" + std::to_string(::getpid()) + name)) {
     std::string text = "# DATA TYPE: soi\n# NUMBER ALTERNATIVES: " + std::to_string(num_items) + "\n";
-    for (std::size_t i = 1; i <= num_items; ++i) text += "# ALTERNATIVE NAME " + std::to_string(i) + ": item " + std::to_string(i) + "\n";
+    for (std::size_t i = 1; i <= num_items; ++i)
+      text += "# ALTERNATIVE NAME " + std::to_string(i) + ": item " + std::to_string(i) + "\n";
     RandomStream stream(1);
     std::vector<std::size_t> order(num_items);
     for (std::size_t i = 0; i < num_items; ++i) order[i] = i + 1;
@@ -104,7 +104,8 @@ void check(const Plain& plain, const Dataset& data) {
   if (sum_of(plain.weights) != data.rankings.total_weight()) fail("the total weight");
   for (std::size_t row = 0; row < plain.weights.size(); ++row) {
     const RankingView ranking = data.rankings[data.rankings.row_ranking(row)];
-    if (ranking.size() != plain.offsets[row + 1] - plain.offsets[row] || data.rankings.row_weight(row) != plain.weights[row]) fail("a row");
+    if (ranking.size() != plain.offsets[row + 1] - plain.offsets[row] || data.rankings.row_weight(row) != plain.weights[row])
+      fail("a row");
     for (std::size_t i = 0; i < ranking.size(); ++i)
       if (ranking[i] != plain.items[plain.offsets[row] + i]) fail("an item");
   }
@@ -197,10 +198,12 @@ int main(int argc, char** argv) {
     for (const TestFile* file : {&long_ballots, &short_ballots}) check(read_plainly(file->path()), read_dataset(file->path()));
   for (const TestFile* file : {&long_ballots, &short_ballots}) run_print_peak(*file);
   for (const auto& [name, file] : {std::pair{"long", &long_ballots}, std::pair{"short", &short_ballots}}) {
-    benchmark::RegisterBenchmark((std::string("read_caucus/") + name).c_str(), [f = file](benchmark::State& s) { bench_caucus(s, *f); })
+    benchmark::RegisterBenchmark((std::string("read_caucus/") + name).c_str(),
+                                 [f = file](benchmark::State& s) { bench_caucus(s, *f); })
         ->Unit(benchmark::kMillisecond)
         ->Iterations(5);
-    benchmark::RegisterBenchmark((std::string("read_getline/") + name).c_str(), [f = file](benchmark::State& s) { bench_plain(s, *f); })
+    benchmark::RegisterBenchmark((std::string("read_getline/") + name).c_str(),
+                                 [f = file](benchmark::State& s) { bench_plain(s, *f); })
         ->Unit(benchmark::kMillisecond)
         ->Iterations(5);
   }
@@ -209,11 +212,13 @@ int main(int argc, char** argv) {
       ->Iterations(1);
   const Dataset data = read_dataset(short_ballots.path());
   for (const char* extension : {"soi", "csv", "jsonl", "blt"})
-    benchmark::RegisterBenchmark((std::string("write/") + extension).c_str(), [&, extension](benchmark::State& s) { bench_write(s, data, extension); })
-        ->Unit(benchmark::kMillisecond);
+    benchmark::RegisterBenchmark((std::string("write/") + extension).c_str(), [&, extension](benchmark::State& s) {
+      bench_write(s, data, extension);
+    })->Unit(benchmark::kMillisecond);
   for (const char* extension : {"csv", "jsonl", "blt"})
-    benchmark::RegisterBenchmark((std::string("parse/") + extension).c_str(), [&, extension](benchmark::State& s) { bench_parse(s, data, extension); })
-        ->Unit(benchmark::kMillisecond);
+    benchmark::RegisterBenchmark((std::string("parse/") + extension).c_str(), [&, extension](benchmark::State& s) {
+      bench_parse(s, data, extension);
+    })->Unit(benchmark::kMillisecond);
   benchmark::RunSpecifiedBenchmarks();
   return 0;
 }

@@ -3,11 +3,14 @@ find_package(GTest REQUIRED)
 find_package(rapidcheck REQUIRED)
 include(GoogleTest)
 
+# Where the sources lie is compiled into one file, so that two checkouts share a compiler cache for all the others.
+add_library(test_support STATIC ${PROJECT_SOURCE_DIR}/tests/support/source_dir.cc)
+target_include_directories(test_support PUBLIC ${PROJECT_SOURCE_DIR}/tests)
+target_compile_definitions(test_support PRIVATE CAUCUS_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+
 function(caucus_test_program name)
   add_executable(${name} ${ARGN})
-  target_link_libraries(${name} PRIVATE caucus::caucus GTest::gtest GTest::gtest_main rapidcheck)
-  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
-  target_compile_definitions(${name} PRIVATE CAUCUS_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  target_link_libraries(${name} PRIVATE caucus::caucus test_support GTest::gtest GTest::gtest_main rapidcheck)
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 600)
 endfunction()
 

@@ -1,7 +1,8 @@
 // All families under one likelihood on real data: held-out log-likelihood per ballot on the same five folds, paired differences.
 //
-// K of pl and mallows is chosen by EBIC on each training part from 1 to 10, of gmallows from 1 to 8. Of large files 3000 ballots are drawn, because the kernel estimate
-// compares every held-out ballot with every training ballot. One line of the results is one data set.
+// K of pl and mallows is chosen by EBIC on each training part from 1 to 10, of gmallows from 1 to 8. Of large files 3000 ballots
+// are drawn, because the kernel estimate compares every held-out ballot with every training ballot. One line of the results is one
+// data set.
 #include <map>
 #include <numeric>
 
@@ -40,7 +41,11 @@ std::vector<Source> sources() {
                           {"Baillieston", "elections/glasgow_2007_baillieston.blt", "council election"},
                           {"NASCAR 2002", "classic/nascar2002.soi", "races, each with a part of the drivers"},
                           {"arena", "pairwise/chatbot_arena_20240814_sample50k.csv", "battles of language models, ties among them"},
-                          {"arena, decided", "pairwise/chatbot_arena_20240814_sample50k.csv", "battles among the ten models met most often, without ties", {}, Form::ten_models}};
+                          {"arena, decided",
+                           "pairwise/chatbot_arena_20240814_sample50k.csv",
+                           "battles among the ten models met most often, without ties",
+                           {},
+                           Form::ten_models}};
   all[10].options.unranked = Unranked::absent;
   all[10].skip = "mallows:1..10;starts=8";  // 87 drivers: minutes for a start
   return all;
@@ -52,14 +57,17 @@ constexpr std::size_t most_ballots = 3000;
 Dataset draw_ballots(const Dataset& data) {
   if (data.rankings.total_weight() <= static_cast<double>(most_ballots)) return data;
   std::vector<std::size_t> ballots;
-  for (std::size_t i = 0; i < data.rankings.size(); ++i) ballots.insert(ballots.end(), static_cast<std::size_t>(std::lround(data.rankings.weight(i))), i);
+  for (std::size_t i = 0; i < data.rankings.size(); ++i)
+    ballots.insert(ballots.end(), static_cast<std::size_t>(std::lround(data.rankings.weight(i))), i);
   RandomStream(1, Purpose::fold, 1).shuffle(std::span<std::size_t>(ballots));
   Dataset part = data;
   RankingSetBuilder builder;
   const RankingSet& rankings = data.rankings;
   for (std::size_t b = 0; b < most_ballots; ++b) {
     const std::size_t i = ballots[b];
-    builder.add(rankings[i].items(), 1.0, rankings.has_ties() ? rankings.group_ends().subspan(rankings.offsets()[i], rankings.length(i)) : std::span<const std::uint8_t>{});
+    builder.add(rankings[i].items(), 1.0,
+                rankings.has_ties() ? rankings.group_ends().subspan(rankings.offsets()[i], rankings.length(i))
+                                    : std::span<const std::uint8_t>{});
   }
   part.rankings = builder.build();
   part.covariates = {};
@@ -105,7 +113,9 @@ Dataset read_source(const Source& source, const std::string& folder) {
   return source.form == Form::ten_models ? strict_among_most_listed(data, 10) : data;
 }
 
-const std::vector<std::string> contenders{"pl:1", "pl:1..10", "mallows:1", "mallows:1..10;starts=8", "gmallows:1..8;starts=4", "m4:2", "dpm:iterations=200;burnin=80", "kde", "ebms"};
+const std::vector<std::string> contenders{
+    "pl:1", "pl:1..10", "mallows:1", "mallows:1..10;starts=8", "gmallows:1..8;starts=4", "m4:2", "dpm:iterations=200;burnin=80",
+    "kde",  "ebms"};
 
 // Without the number of starts or sweeps; where K is not fixed it is chosen.
 std::string short_name(const std::string& label) {
@@ -128,7 +138,12 @@ void run(const Settings& settings, Results& results) {
     Run run;
     run.threads = settings.threads;
     const Comparison comparison = compare(data, request, run);
-    Json line{{"data", source.name}, {"what", source.what}, {"items", data.num_items()}, {"ballots", whole.rankings.total_weight()}, {"used", data.rankings.total_weight()}, {"note", comparison.note}};
+    Json line{{"data", source.name},
+              {"what", source.what},
+              {"items", data.num_items()},
+              {"ballots", whole.rankings.total_weight()},
+              {"used", data.rankings.total_weight()},
+              {"note", comparison.note}};
     for (const CompareRow& row : comparison.table) {
       Json one{{"label", row.label}, {"seconds", row.seconds}};
       if (row.refused) {
@@ -136,7 +151,11 @@ void run(const Settings& settings, Results& results) {
         if (const std::size_t at = why.find(settings.data + "/"); at != std::string::npos) why.erase(at, settings.data.size() + 1);
         one["refused"] = why;
       } else {
-        one.update({{"mean", row.heldout_mean}, {"se", row.heldout_se}, {"behind", row.behind_best.mean}, {"behind_se", row.behind_best.standard_error}, {"groups", row.groups}});
+        one.update({{"mean", row.heldout_mean},
+                    {"se", row.heldout_se},
+                    {"behind", row.behind_best.mean},
+                    {"behind_se", row.behind_best.standard_error},
+                    {"groups", row.groups}});
       }
       line["table"].push_back(one);
     }
@@ -148,7 +167,9 @@ void run(const Settings& settings, Results& results) {
 Report report(const Settings&, const Results& results) {
   Report result;
   std::vector<std::pair<std::string, std::vector<Series>>> dots;
-  result.table = "How far behind the best family, in nats per held-out ballot (standard error of the paired difference). Best in bold, with its mean; - : does not take the data.\n\n| data | items | ballots |";
+  result.table =
+      "How far behind the best family, in nats per held-out ballot (standard error of the paired difference). Best in bold, with "
+      "its mean; - : does not take the data.\n\n| data | items | ballots |";
   for (const std::string& text : contenders) result.table += " " + short_name(text) + " |";
   result.table += "\n|---|---|---|";
   for (std::size_t i = 0; i < contenders.size(); ++i) result.table += "---|";
@@ -172,8 +193,13 @@ Report report(const Settings&, const Results& results) {
         const double groups = one["groups"].get<double>();
         const std::size_t dots_at = text.find("..");
         const bool most = dots_at != std::string::npos && groups > std::stod(text.substr(dots_at + 2)) - 0.5;
-        const std::string size = text == "kde" || text.ends_with(":1") ? "" : fmt::format(", {} group{}{}", groups < 100.0 ? fmt::format("{:.3g}", groups) : fmt::format("{:.0f}", groups), groups == 1.0 ? "" : "s", most ? " (the most offered)" : "");
-        result.table += one == line["table"][0] ? fmt::format(" **{:.4f}**{} |", one["mean"].get<double>(), size) : fmt::format(" {:.4f} ({:.4f}){} |", behind, one["behind_se"].get<double>(), size);
+        const std::string size =
+            text == "kde" || text.ends_with(":1")
+                ? ""
+                : fmt::format(", {} group{}{}", groups < 100.0 ? fmt::format("{:.3g}", groups) : fmt::format("{:.0f}", groups),
+                              groups == 1.0 ? "" : "s", most ? " (the most offered)" : "");
+        result.table += one == line["table"][0] ? fmt::format(" **{:.4f}**{} |", one["mean"].get<double>(), size)
+                                                : fmt::format(" {:.4f} ({:.4f}){} |", behind, one["behind_se"].get<double>(), size);
         row.push_back({short_name(text), {{std::min(behind, 1.0), 0.0}}});
       }
     }

@@ -1,19 +1,19 @@
 // What the experiments share: results that survive a stop, tables and line charts.
 #pragma once
 
+#include <fmt/core.h>
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
-
-#include <fmt/core.h>
-#include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 namespace caucus::experiments {
 
@@ -69,7 +69,8 @@ struct Mean {
   }
 };
 
-// What a table or figure of a paper looks like from the results so far: Markdown, ours next to the paper's, and a picture (may be empty).
+// What a table or figure of a paper looks like from the results so far: Markdown, ours next to the paper's, and a picture (may be
+// empty).
 struct Report {
   std::string table, svg;
 };
@@ -101,14 +102,17 @@ inline std::vector<double> round_ticks(double low, double high) {
   for (const double part : {0.5, 0.2, 0.1, 0.05})
     if ((high - low) / step < 4.0) step = std::pow(10.0, std::floor(std::log10(high - low))) * part;
   std::vector<double> ticks;
-  for (double at = std::ceil(low / step - 1e-9); at * step <= high * (high > 0 ? 1.0 + 1e-9 : 1.0 - 1e-9); at += 1.0) ticks.push_back(at == 0.0 ? 0.0 : at * step);
+  for (double at = std::ceil(low / step - 1e-9); at * step <= high * (high > 0 ? 1.0 + 1e-9 : 1.0 - 1e-9); at += 1.0)
+    ticks.push_back(at == 0.0 ? 0.0 : at * step);
   return ticks;
 }
 
 // The same where low and high are decimal logarithms; so are the answers.
 inline std::vector<double> round_log_ticks(double low, double high) {
   std::vector<double> ticks;
-  const std::vector<double> parts = high - low > 5.0 ? std::vector<double>{1.0} : high - low > 2.2 ? std::vector<double>{1.0, 3.0} : std::vector<double>{1.0, 2.0, 5.0};
+  const std::vector<double> parts = high - low > 5.0   ? std::vector<double>{1.0}
+                                    : high - low > 2.2 ? std::vector<double>{1.0, 3.0}
+                                                       : std::vector<double>{1.0, 2.0, 5.0};
   for (double decade = std::floor(low); decade <= high; decade += high - low > 8.0 ? 2.0 : 1.0)
     for (const double part : parts)
       if (const double at = decade + std::log10(part); at >= low && at <= high) ticks.push_back(at);
@@ -120,8 +124,8 @@ inline std::vector<double> round_log_ticks(double low, double high) {
 }
 
 // One panel, lines named beside it. Axes are logarithmic unless told otherwise.
-inline std::string line_chart(const std::string& title, const std::string& x_label, const std::string& y_label, const std::vector<Series>& all, double left,
-                              bool log_y = true, bool log_x = true) {
+inline std::string line_chart(const std::string& title, const std::string& x_label, const std::string& y_label,
+                              const std::vector<Series>& all, double left, bool log_y = true, bool log_x = true) {
   constexpr double size = 300, top = 30;
   const char* colours[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#8c564b", "#999999"};
   double x_low = 1e300, x_high = -1e300, y_low = 1e300, y_high = -1e300;
@@ -140,9 +144,12 @@ inline std::string line_chart(const std::string& title, const std::string& x_lab
   const auto px = [&](double x) { return left + size * (x_of(x) - x_low) / (x_high - x_low); };
   const auto py = [&](double y) { return top + size * (1.0 - (y_of(y) - y_low) / (y_high - y_low)); };
   std::string svg = fmt::format(
-      "<text x=\"{}\" y=\"18\" font-weight=\"bold\">{}</text><rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"none\" stroke=\"#999\"/>\n"
-      "<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">{}</text><text x=\"{}\" y=\"{}\" text-anchor=\"middle\" transform=\"rotate(-90 {} {})\">{}</text>\n",
-      left, title, left, top, size, size, left + size / 2, top + size + 32, x_label, left - 50, top + size / 2, left - 50, top + size / 2, y_label);
+      "<text x=\"{}\" y=\"18\" font-weight=\"bold\">{}</text><rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"none\" "
+      "stroke=\"#999\"/>\n"
+      "<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">{}</text><text x=\"{}\" y=\"{}\" text-anchor=\"middle\" "
+      "transform=\"rotate(-90 {} {})\">{}</text>\n",
+      left, title, left, top, size, size, left + size / 2, top + size + 32, x_label, left - 50, top + size / 2, left - 50,
+      top + size / 2, y_label);
   std::vector<double> ticks;
   for (const Series& series : all)
     for (const auto& point : series.points) ticks.push_back(point.first);
@@ -157,25 +164,31 @@ inline std::string line_chart(const std::string& title, const std::string& x_lab
   }
   for (const double at : log_y ? round_log_ticks(y_low, y_high) : round_ticks(y_low, y_high)) {
     const double y = top + size * (1.0 - (at - y_low) / (y_high - y_low));
-    svg += fmt::format("<line x1=\"{}\" x2=\"{}\" y1=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"#e5e5e5\"/><text x=\"{}\" y=\"{:.1f}\" text-anchor=\"end\">{:.4g}</text>\n", left, left + size, y, y,
-                       left - 4, y + 4, log_y ? std::pow(10.0, at) : at);
+    svg += fmt::format(
+        "<line x1=\"{}\" x2=\"{}\" y1=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"#e5e5e5\"/><text x=\"{}\" y=\"{:.1f}\" "
+        "text-anchor=\"end\">{:.4g}</text>\n",
+        left, left + size, y, y, left - 4, y + 4, log_y ? std::pow(10.0, at) : at);
   }
   for (std::size_t s = 0; s < all.size(); ++s) {
     std::string points;
     for (const auto& [x, y] : all[s].points) points += fmt::format("{:.1f},{:.1f} ", px(x), py(y));
     svg += fmt::format("<polyline fill=\"none\" stroke=\"{}\" stroke-width=\"1.5\" points=\"{}\"/>\n", colours[s % 9], points);
-    svg += fmt::format("<text x=\"{}\" y=\"{}\" fill=\"{}\">{}</text>\n", left + size + 6, top + 14 + 15 * static_cast<double>(s), colours[s % 9], all[s].name);
+    svg += fmt::format("<text x=\"{}\" y=\"{}\" fill=\"{}\">{}</text>\n", left + size + 6, top + 14 + 15 * static_cast<double>(s),
+                       colours[s % 9], all[s].name);
   }
   return svg;
 }
 
 inline std::string svg_page(double width, double height, const std::string& body) {
-  return fmt::format("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{}\" height=\"{}\" font-family=\"sans-serif\" font-size=\"11\">\n"
-                     "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n{}</svg>\n", width, height, body);
+  return fmt::format(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{}\" height=\"{}\" font-family=\"sans-serif\" font-size=\"11\">\n"
+      "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n{}</svg>\n",
+      width, height, body);
 }
 
 // Rows of named values on one axis: a table one can see. What is named "paper: NAME" is a ring in the colour of NAME.
-inline std::string dot_chart(const std::string& title, const std::string& x_label, const std::vector<std::pair<std::string, std::vector<Series>>>& rows) {
+inline std::string dot_chart(const std::string& title, const std::string& x_label,
+                             const std::vector<std::pair<std::string, std::vector<Series>>>& rows) {
   const char* colours[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#8c564b", "#999999"};
   constexpr double width = 420, top = 34, step = 20;
   double low = 1e300, high = -1e300;
@@ -185,7 +198,8 @@ inline std::string dot_chart(const std::string& title, const std::string& x_labe
   for (const auto& [name, row] : rows) {
     longest = std::max(longest, name.size());
     for (const Series& series : row) {
-      if (std::find(legend.begin(), legend.end(), series.name) == legend.end()) legend.push_back(series.name), longest_name = std::max(longest_name, series.name.size());
+      if (std::find(legend.begin(), legend.end(), series.name) == legend.end())
+        legend.push_back(series.name), longest_name = std::max(longest_name, series.name.size());
       if (std::find(names.begin(), names.end(), plain(series.name)) == names.end()) names.push_back(plain(series.name));
       for (const auto& point : series.points) low = std::min(low, point.first), high = std::max(high, point.first);
     }
@@ -197,25 +211,32 @@ inline std::string dot_chart(const std::string& title, const std::string& x_labe
   const auto x_of = [&](double value) { return left + width * (value - low) / (high - low); };
   const auto dot = [&](double x, double y, const std::string& name) {
     const char* colour = colours[static_cast<std::size_t>(std::find(names.begin(), names.end(), plain(name)) - names.begin()) % 9];
-    return name.starts_with("paper") ? fmt::format("<circle cx=\"{:.1f}\" cy=\"{}\" r=\"4\" fill=\"none\" stroke=\"{}\" stroke-width=\"1.5\"/>\n", x, y, colour)
-                                     : fmt::format("<circle cx=\"{:.1f}\" cy=\"{}\" r=\"4\" fill=\"{}\" fill-opacity=\"0.75\"/>\n", x, y, colour);
+    return name.starts_with("paper")
+               ? fmt::format("<circle cx=\"{:.1f}\" cy=\"{}\" r=\"4\" fill=\"none\" stroke=\"{}\" stroke-width=\"1.5\"/>\n", x, y,
+                             colour)
+               : fmt::format("<circle cx=\"{:.1f}\" cy=\"{}\" r=\"4\" fill=\"{}\" fill-opacity=\"0.75\"/>\n", x, y, colour);
   };
   const double bottom = top + step * static_cast<double>(rows.size());
-  std::string body = fmt::format("<text x=\"10\" y=\"18\" font-weight=\"bold\">{}</text>\n<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n", title,
-                                 left + width / 2, bottom + 34, x_label);
+  std::string body = fmt::format(
+      "<text x=\"10\" y=\"18\" font-weight=\"bold\">{}</text>\n<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n", title,
+      left + width / 2, bottom + 34, x_label);
   for (const double at : round_ticks(low, high))
-    body += fmt::format("<line x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1}\" y2=\"{2}\" stroke=\"#eee\"/><text x=\"{0:.1f}\" y=\"{3}\" text-anchor=\"middle\">{4:.4g}</text>\n", x_of(at), top, bottom,
-                        bottom + 16, at);
+    body += fmt::format(
+        "<line x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1}\" y2=\"{2}\" stroke=\"#eee\"/><text x=\"{0:.1f}\" y=\"{3}\" "
+        "text-anchor=\"middle\">{4:.4g}</text>\n",
+        x_of(at), top, bottom, bottom + 16, at);
   for (std::size_t r = 0; r < rows.size(); ++r) {
     const double y = top + step * (static_cast<double>(r) + 0.5);
-    body += fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text><line x1=\"{}\" x2=\"{}\" y1=\"{}\" y2=\"{}\" stroke=\"#ddd\"/>\n", left - 8, y + 4,
-                        rows[r].first, left, left + width, y, y);
+    body += fmt::format(
+        "<text x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text><line x1=\"{}\" x2=\"{}\" y1=\"{}\" y2=\"{}\" stroke=\"#ddd\"/>\n",
+        left - 8, y + 4, rows[r].first, left, left + width, y, y);
     for (const Series& series : rows[r].second)
       for (const auto& point : series.points) body += dot(x_of(point.first), y, series.name);
   }
   for (std::size_t s = 0; s < legend.size(); ++s) {
     const double y = top + 10 + 15 * static_cast<double>(s);
-    body += dot(left + width + 20, y, legend[s]) + fmt::format("<text x=\"{}\" y=\"{}\">{}</text>\n", left + width + 30, y + 4, legend[s]);
+    body += dot(left + width + 20, y, legend[s]) +
+            fmt::format("<text x=\"{}\" y=\"{}\">{}</text>\n", left + width + 30, y + 4, legend[s]);
   }
   const double height = std::max(bottom, top + 15 * static_cast<double>(legend.size())) + 46;
   return svg_page(left + width + 50 + 6.4 * static_cast<double>(longest_name), height, body);

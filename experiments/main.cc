@@ -7,6 +7,8 @@
 // `run` does what is not yet in OUT/paperN.jsonl, one line per unit of work, so a run that was stopped goes on; then it writes
 // OUT/NAME.md and OUT/NAME.svg. `tables` only writes these, and with --docs also puts each table between the lines
 // "<!-- NAME -->" and "<!-- end -->" of FILE. --quick has files of its own: paperN-quick.jsonl, NAME-quick.md.
+#include <fmt/format.h>
+
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -14,8 +16,6 @@
 #include <map>
 #include <string>
 #include <vector>
-
-#include <fmt/format.h>
 
 #include "caucus/base/error.h"
 #include "caucus/io/io.h"
@@ -51,14 +51,22 @@ Arguments parse(int argc, char** argv) {
       if (i + 1 >= argc) throw UsageError(word + " needs a value");
       return argv[++i];
     };
-    if (word == "--data") result.settings.data = value();
-    else if (word == "--out") result.settings.out = value();
-    else if (word == "--docs") result.docs = value();
-    else if (word == "--quick") result.settings.quick = true;
-    else if (word == "--trials") result.settings.trials = std::stoi(value());
-    else if (word == "--threads") result.settings.threads = std::stoi(value());
-    else if (word.starts_with("-")) throw UsageError("unknown flag " + word);
-    else if (result.command.empty()) result.command = word;
+    if (word == "--data")
+      result.settings.data = value();
+    else if (word == "--out")
+      result.settings.out = value();
+    else if (word == "--docs")
+      result.docs = value();
+    else if (word == "--quick")
+      result.settings.quick = true;
+    else if (word == "--trials")
+      result.settings.trials = std::stoi(value());
+    else if (word == "--threads")
+      result.settings.threads = std::stoi(value());
+    else if (word.starts_with("-"))
+      throw UsageError("unknown flag " + word);
+    else if (result.command.empty())
+      result.command = word;
     else {
       const std::size_t before = result.targets.size();
       for (const Target& target : all)  // "paper1" is all of paper 1
@@ -67,7 +75,9 @@ Arguments parse(int argc, char** argv) {
     }
   }
   if (result.command != "list" && result.command != "run" && result.command != "tables")
-    throw UsageError("usage: caucus-experiments list | run all|NAME... [--quick] [--data DIR] [--out DIR] [--trials N] [--threads N] | tables all|NAME... [--docs FILE]");
+    throw UsageError(
+        "usage: caucus-experiments list | run all|NAME... [--quick] [--data DIR] [--out DIR] [--trials N] [--threads N] | tables "
+        "all|NAME... [--docs FILE]");
   if (result.command != "list" && result.targets.empty()) throw UsageError("say which target, or all");
   return result;
 }

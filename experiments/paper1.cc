@@ -1,16 +1,17 @@
-// Figure 1, Table 1 and Figure 2 of paper 1, Nguyen & Zhang (2023), "Efficient and accurate learning of mixtures of Plackett-Luce models".
+// Figure 1, Table 1 and Figure 2 of paper 1, Nguyen & Zhang (2023), "Efficient and accurate learning of mixtures of Plackett-Luce
+// models".
 //
 // All methods start from the same spectral estimate, as in the paper; "em" is our default method from that start.
 // Figure 1: n = 100, L = 5, the generator of Theorem 1; error is dist(theta, theta*) under the best relabelling.
-// Table 1: 80 % of the ballots train (of these a fifth validates), 20 % test; K of least BIC on the validation part; test log-likelihood per ballot.
-// Figure 2: Jester in place of MovieLens-10M: people who rated all 70 jokes, the n first of them, equal ratings in random order; and MovieLens latest-small,
-// its n most rated films, ratings completed by alternating least squares. K = 5.
+// Table 1: 80 % of the ballots train (of these a fifth validates), 20 % test; K of least BIC on the validation part; test
+// log-likelihood per ballot. Figure 2: Jester in place of MovieLens-10M: people who rated all 70 jokes, the n first of them, equal
+// ratings in random order; and MovieLens latest-small, its n most rated films, ratings completed by alternating least squares. K
+// = 5.
+#include <Eigen/Dense>
 #include <cstdio>
 #include <numeric>
 #include <set>
 #include <tuple>
-
-#include <Eigen/Dense>
 
 #include "caucus/infer/pl_mixture/fit.h"
 #include "caucus/infer/pl_mixture/fitted.h"
@@ -65,40 +66,62 @@ double loglik_of(const Dataset& data, const Parameters& parameters) {
 
 void figure1(const Settings& settings, Results& results) {
   const std::size_t n = settings.quick ? 20 : 100, informative = 5;
-  const std::vector<std::size_t> sizes = settings.quick ? std::vector<std::size_t>{500, 2000} : std::vector<std::size_t>{1000, 2000, 5000, 10000};
+  const std::vector<std::size_t> sizes =
+      settings.quick ? std::vector<std::size_t>{500, 2000} : std::vector<std::size_t>{1000, 2000, 5000, 10000};
   const int trials = settings.trials > 0 ? settings.trials : settings.quick ? 2 : 25;
   for (const std::size_t num : settings.quick ? std::vector<std::size_t>{2} : std::vector<std::size_t>{3, 8})
     for (const std::size_t m : sizes)
       for (int trial = 1; trial <= trials; ++trial) {
         const auto key = [&](const std::string& what) { return fmt::format("figure1/K={}/m={}/trial={}/{}", num, m, trial, what); };
-        if (results.has(key("truth")) && std::ranges::all_of(methods, [&](const std::string& method) { return results.has(key(method)); })) continue;
+        if (results.has(key("truth")) &&
+            std::ranges::all_of(methods, [&](const std::string& method) { return results.has(key(method)); }))
+          continue;
         const auto seed = static_cast<std::uint64_t>(trial);
         const Theorem1 drawn = draw_theorem1(n, num, informative, m, seed, settings.threads);
         const PlackettLuceTruth& truth = drawn.truth;
         const Dataset& data = drawn.data;
         const Objective objective(data, num, 0.0, settings.threads);
-        for (const auto& [name, init] : {std::pair{"spectral", Init::spectral}, std::pair{"random", Init::random}, std::pair{"moments", Init::moments}}) {
+        for (const auto& [name, init] :
+             {std::pair{"spectral", Init::spectral}, std::pair{"random", Init::random}, std::pair{"moments", Init::moments}}) {
           if (results.has(key(name))) continue;
           Options options;
           options.components = static_cast<int>(num);
           const double begun = cpu_seconds();
           const Parameters start = Starts(objective, options, seed).make(init, 0);
           const double seconds = cpu_seconds() - begun;
-          results.add(key(name), {{"part", "figure1"}, {"K", num}, {"m", m}, {"trial", trial}, {"what", std::string("start ") + name},
-                                  {"error", plackett_luce_distance(start.utilities, truth.utilities, n)}, {"seconds", seconds}});
+          results.add(key(name), {{"part", "figure1"},
+                                  {"K", num},
+                                  {"m", m},
+                                  {"trial", trial},
+                                  {"what", std::string("start ") + name},
+                                  {"error", plackett_luce_distance(start.utilities, truth.utilities, n)},
+                                  {"seconds", seconds}});
         }
         if (!results.has(key("truth"))) {  // what is left when the start is no trouble
           const double begun = cpu_seconds();
           const Solution best = run_method(objective, Method::em, Chain::automatic, drawn.parameters, SolveOptions{}, Run{});
-          results.add(key("truth"), {{"part", "figure1"}, {"K", num}, {"m", m}, {"trial", trial}, {"what", "em from the truth"},
-                                     {"error", plackett_luce_distance(best.parameters.utilities, truth.utilities, n)}, {"seconds", cpu_seconds() - begun}, {"loglik", best.loglik}});
+          results.add(key("truth"), {{"part", "figure1"},
+                                     {"K", num},
+                                     {"m", m},
+                                     {"trial", trial},
+                                     {"what", "em from the truth"},
+                                     {"error", plackett_luce_distance(best.parameters.utilities, truth.utilities, n)},
+                                     {"seconds", cpu_seconds() - begun},
+                                     {"loglik", best.loglik}});
         }
         for (const std::string& method : methods) {
           if (results.has(key(method))) continue;
           const Timed timed = run_fit(data, method, num, seed, settings.threads);
           const double error = plackett_luce_distance(timed.result.parameters.utilities, truth.utilities, n);
-          results.add(key(method), {{"part", "figure1"}, {"K", num}, {"m", m}, {"trial", trial}, {"what", method}, {"error", error},
-                                    {"seconds", timed.seconds}, {"iterations", timed.result.iterations}, {"loglik", timed.result.loglik}});
+          results.add(key(method), {{"part", "figure1"},
+                                    {"K", num},
+                                    {"m", m},
+                                    {"trial", trial},
+                                    {"what", method},
+                                    {"error", error},
+                                    {"seconds", timed.seconds},
+                                    {"iterations", timed.result.iterations},
+                                    {"loglik", timed.result.loglik}});
           std::printf("%s error %.4f, %.2f s\n", key(method).c_str(), error, timed.seconds);
           std::fflush(stdout);
         }
@@ -109,10 +132,11 @@ struct Election {
   std::string name, file;
   bool complete = false;  // unlisted candidates in random order behind the listed ones
 };
-const std::vector<Election> elections{{"APA", "classic/apa1980_complete.soc"}, {"Sushi", "preflib/00014-00000001.soc"},
-                                      {"West", "preflib/00001-00000002.soi"}, {"West, completed", "preflib/00001-00000002.soi", true},
-                                      {"North", "preflib/00001-00000001.soi"}, {"North, completed", "preflib/00001-00000001.soi", true},
-                                      {"Meath", "preflib/00001-00000003.soi"}, {"Meath, completed", "preflib/00001-00000003.soi", true}};
+const std::vector<Election> elections{
+    {"APA", "classic/apa1980_complete.soc"}, {"Sushi", "preflib/00014-00000001.soc"},
+    {"West", "preflib/00001-00000002.soi"},  {"West, completed", "preflib/00001-00000002.soi", true},
+    {"North", "preflib/00001-00000001.soi"}, {"North, completed", "preflib/00001-00000001.soi", true},
+    {"Meath", "preflib/00001-00000003.soi"}, {"Meath, completed", "preflib/00001-00000003.soi", true}};
 
 Dataset completed(Dataset data) {
   RandomStream random(1, Purpose::generate, 2);
@@ -149,12 +173,18 @@ void table1(const Settings& settings, Results& results) {
         const Timed timed = run_fit(inner.train, method, num, 1, settings.threads);
         seconds += timed.seconds;
         const double parameters = static_cast<double>(num * (outer.train.num_items() - 1) + num - 1);
-        const double bic = -2.0 * loglik_of(inner.test, timed.result.parameters) + parameters * std::log(inner.test.rankings.total_weight());
+        const double bic =
+            -2.0 * loglik_of(inner.test, timed.result.parameters) + parameters * std::log(inner.test.rankings.total_weight());
         if (bic < best) best = bic, chosen = num;
       }
       const Timed last = run_fit(outer.train, method, chosen, 1, settings.threads);
       const double test = loglik_of(outer.test, last.result.parameters) / outer.test.rankings.total_weight();
-      results.add(key, {{"part", "table1"}, {"data", election.name}, {"method", method}, {"K", chosen}, {"test", test}, {"seconds_all_K", seconds},
+      results.add(key, {{"part", "table1"},
+                        {"data", election.name},
+                        {"method", method},
+                        {"K", chosen},
+                        {"test", test},
+                        {"seconds_all_K", seconds},
                         {"seconds", last.seconds}});
       std::printf("%s K = %zu, test %.4f, %.2f s (all K %.1f s)\n", key.c_str(), chosen, test, last.seconds, seconds);
       std::fflush(stdout);
@@ -162,7 +192,8 @@ void table1(const Settings& settings, Results& results) {
   }
 }
 
-// The n most rated films, everybody's ratings completed by a factorisation of rank 10 (alternating ridge regressions, penalty 0.1 per rating).
+// The n most rated films, everybody's ratings completed by a factorisation of rank 10 (alternating ridge regressions, penalty 0.1
+// per rating).
 Eigen::MatrixXd movielens(const std::string& folder, std::size_t n) {
   const Table table = read_table(folder + "/ratings/ml_latest_small_ratings.csv.gz");
   const auto& users = table.column("user").numbers;
@@ -207,7 +238,8 @@ Eigen::MatrixXd movielens(const std::string& folder, std::size_t n) {
   for (const auto& [film, count] : film_count) top.emplace_back(count, film);
   std::ranges::stable_sort(top, [](const auto& a, const auto& b) { return a.first > b.first; });
   Eigen::MatrixXd values(num_users, static_cast<Eigen::Index>(n));
-  for (std::size_t j = 0; j < n; ++j) values.col(static_cast<Eigen::Index>(j)) = left.transpose() * right.col(static_cast<Eigen::Index>(film_number[top[j].second]));
+  for (std::size_t j = 0; j < n; ++j)
+    values.col(static_cast<Eigen::Index>(j)) = left.transpose() * right.col(static_cast<Eigen::Index>(film_number[top[j].second]));
   return values;
 }
 
@@ -217,11 +249,16 @@ void figure2(const Settings& settings, Results& results) {
     std::size_t n;
     std::vector<std::size_t> sizes;
   };
-  std::vector<Source> sources{{"Jester", 25, {1000, 3000, 11000}}, {"Jester", 50, {1000, 3000, 11000}}, {"Jester", 70, {1000, 3000, 11000}},
-                              {"MovieLens small", 100, {240, 480}}, {"MovieLens small", 200, {240, 480}}};
+  std::vector<Source> sources{{"Jester", 25, {1000, 3000, 11000}},
+                              {"Jester", 50, {1000, 3000, 11000}},
+                              {"Jester", 70, {1000, 3000, 11000}},
+                              {"MovieLens small", 100, {240, 480}},
+                              {"MovieLens small", 200, {240, 480}}};
   if (settings.quick) sources = {{"Jester", 25, {250, 500}}};
   for (const Source& source : sources) {
-    const auto key = [&](std::size_t m, const std::string& method) { return fmt::format("figure2/{}/n={}/m={}/{}", source.name, source.n, m, method); };
+    const auto key = [&](std::size_t m, const std::string& method) {
+      return fmt::format("figure2/{}/n={}/m={}/{}", source.name, source.n, m, method);
+    };
     bool all = true;
     for (const std::size_t m : source.sizes)
       for (const std::string& method : methods) all = all && results.has(key(m, method));
@@ -237,7 +274,12 @@ void figure2(const Settings& settings, Results& results) {
         if (results.has(key(m, method))) continue;
         const Timed timed = run_fit(train, method, 5, 1, settings.threads);
         const double test = loglik_of(split.test, timed.result.parameters) / split.test.rankings.total_weight();
-        results.add(key(m, method), {{"part", "figure2"}, {"data", source.name}, {"n", source.n}, {"m", rows.size()}, {"method", method}, {"test", test},
+        results.add(key(m, method), {{"part", "figure2"},
+                                     {"data", source.name},
+                                     {"n", source.n},
+                                     {"m", rows.size()},
+                                     {"method", method},
+                                     {"test", test},
                                      {"seconds", timed.seconds}});
         std::printf("%s test %.4f, %.2f s\n", key(m, method).c_str(), test, timed.seconds);
         std::fflush(stdout);
@@ -277,10 +319,12 @@ Report figure1_report(const Settings&, const Results& results) {
     std::set<std::size_t> sizes;
     std::set<std::string> whats;
     std::size_t trials = 0;
-    for (const auto& [at, values] : panel) sizes.insert(at.first), whats.insert(at.second), trials = std::max(trials, values.first.count);
+    for (const auto& [at, values] : panel)
+      sizes.insert(at.first), whats.insert(at.second), trials = std::max(trials, values.first.count);
     std::string head = "| |";
     for (const std::size_t m : sizes) head += fmt::format(" m = {} |", m);
-    report.table += fmt::format("K = {}, up to {} trials: error, mean (standard deviation) / median; seconds\n\n{}", num, trials, header_row(head, sizes.size()));
+    report.table += fmt::format("K = {}, up to {} trials: error, mean (standard deviation) / median; seconds\n\n{}", num, trials,
+                                header_row(head, sizes.size()));
     std::vector<Series> errors, times;
     for (const std::string& what : whats) {
       report.table += fmt::format("| {} |", what);
@@ -295,7 +339,8 @@ Report figure1_report(const Settings&, const Results& results) {
         std::vector<double>& values = every.at({num, m, what});
         std::ranges::sort(values);
         const double median = 0.5 * (values[values.size() / 2] + values[(values.size() - 1) / 2]);
-        report.table += fmt::format(" {:.3g} ({:.2g}) / {:.3g}; {:.2g} s{} |", e.mean(), e.deviation(), median, s.mean(), e.count < trials ? fmt::format(", {} trials", e.count) : "");
+        report.table += fmt::format(" {:.3g} ({:.2g}) / {:.3g}; {:.2g} s{} |", e.mean(), e.deviation(), median, s.mean(),
+                                    e.count < trials ? fmt::format(", {} trials", e.count) : "");
         error.points.emplace_back(static_cast<double>(m), e.mean());
         time.points.emplace_back(static_cast<double>(m), std::max(1e-6, s.mean()));
       }
@@ -303,7 +348,8 @@ Report figure1_report(const Settings&, const Results& results) {
       errors.push_back(error);
       if (!what.starts_with("start") && what != "em from the truth") times.push_back(time);
     }
-    std::map<std::size_t, std::pair<int, int>> higher;  // m -> trials where em ends at a higher likelihood than em from the truth, trials
+    std::map<std::size_t, std::pair<int, int>>
+        higher;  // m -> trials where em ends at a higher likelihood than em from the truth, trials
     for (const auto& [key, one] : results.lines())
       if (one["part"] == "figure1" && one["K"] == num && one["what"] == "em")
         if (const auto at = results.lines().find(key.substr(0, key.rfind('/')) + "/truth"); at != results.lines().end()) {
@@ -342,7 +388,8 @@ Report table1_report(const Settings&, const Results& results) {
         continue;
       }
       const Json& one = found->second;
-      report.table += fmt::format(" {:.3f} ({:.2g} s), K = {} |", one["test"].get<double>(), one["seconds"].get<double>(), one["K"].get<int>());
+      report.table +=
+          fmt::format(" {:.3f} ({:.2g} s), K = {} |", one["test"].get<double>(), one["seconds"].get<double>(), one["K"].get<int>());
       if (method != "em" && reference < 0.0) dots.push_back({method, {{one["test"].get<double>() - reference, 0.0}}});
     }
     report.table += "\n";
@@ -356,7 +403,8 @@ Report table1_report(const Settings&, const Results& results) {
     for (const std::string& method : methods) {
       const auto& row = paper_table1.at(name);
       report.table += row.contains(method) ? " " + row.at(method) + " |" : " |";
-      if (row.contains(method) && reference < 0.0) dots.push_back({"paper: " + method, {{std::stod(row.at(method)) - reference, 0.0}}});
+      if (row.contains(method) && reference < 0.0)
+        dots.push_back({"paper: " + method, {{std::stod(row.at(method)) - reference, 0.0}}});
     }
     report.table += "\n";
     rows.emplace_back(election.name, dots);
@@ -368,11 +416,13 @@ Report table1_report(const Settings&, const Results& results) {
 Report figure2_report(const Settings&, const Results& results) {
   std::map<std::tuple<std::string, std::size_t, std::size_t>, std::map<std::string, Json>> cells;
   for (const auto& [key, one] : results.lines())
-    if (one["part"] == "figure2") cells[{one["data"], one["n"].get<std::size_t>(), one["m"].get<std::size_t>()}][one["method"]] = one;
+    if (one["part"] == "figure2")
+      cells[{one["data"], one["n"].get<std::size_t>(), one["m"].get<std::size_t>()}][one["method"]] = one;
   std::string head = "| data | n | m |";
   for (const std::string& method : methods) head += " " + method + " |";
   Report report{header_row(head, methods.size() + 2), ""};
-  std::map<std::string, std::map<std::string, std::pair<Series, Series>>> panels;  // data and n -> method -> test log-likelihood, seconds
+  std::map<std::string, std::map<std::string, std::pair<Series, Series>>>
+      panels;  // data and n -> method -> test log-likelihood, seconds
   for (const auto& [at, by_method] : cells) {
     const auto& [name, n, m] = at;
     report.table += fmt::format("| {} | {} | {} |", name, n, m);
@@ -396,7 +446,8 @@ Report figure2_report(const Settings&, const Results& results) {
   for (const auto& [name, by_method] : panels) {
     std::vector<Series> likelihoods, times;
     for (const auto& [method, both] : by_method) likelihoods.push_back(both.first), times.push_back(both.second);
-    svg += fmt::format("<g transform=\"translate(0 {})\">{}{}</g>", top, line_chart(name, "rankings", "test log-likelihood per ranking", likelihoods, 70, false),
+    svg += fmt::format("<g transform=\"translate(0 {})\">{}{}</g>", top,
+                       line_chart(name, "rankings", "test log-likelihood per ranking", likelihoods, 70, false),
                        line_chart(name, "rankings", "CPU seconds", times, 530));
     top += 390;
   }

@@ -1,16 +1,17 @@
 // Nguyen & Zhang (2023): starts and fits on data from the generator of Theorem 1.
 // How often each start reaches an error within 5 % of EM started at the truth, and the error before and after EM.
+#include "paper1_starts.h"
+
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include <fmt/format.h>
-
 #include "caucus/infer/pl_mixture/fit.h"
 #include "caucus/infer/pl_mixture/methods.h"
 #include "caucus/infer/pl_mixture/start.h"
-#include "paper1_starts.h"
 #include "theorem1.h"
 
 namespace {
@@ -25,16 +26,17 @@ struct Variant {
 };
 
 const std::vector<Variant> variants{
-      {"default (plain fit)", {{"components", "3"}, {"standard-errors", "off"}}},
-      {"spectral, centred, r = K, 20 k-means restarts", {{"components", "3"}, {"init", "spectral"}, {"restarts", "1"}}},
-      {"spectral, not centred", {{"components", "3"}, {"init", "spectral"}, {"restarts", "1"}, {"centre", "off"}}},
-      {"spectral, paper's threshold", {{"components", "3"}, {"init", "spectral"}, {"restarts", "1"}, {"rank-rule", "paper"}, {"centre", "off"}}},
-      {"spectral, one k-means start", {{"components", "3"}, {"init", "spectral"}, {"restarts", "1"}, {"kmeans-restarts", "1"}}},
-      {"spectral, 5 starts", {{"components", "3"}, {"init", "spectral"}, {"restarts", "5"}}},
-      {"k-means on the raw embedding", {{"components", "3"}, {"init", "kmeans"}, {"restarts", "1"}, {"kmeans-restarts", "3"}}},
-      {"moments", {{"components", "3"}, {"init", "moments"}, {"restarts", "1"}}},
-      {"one random start", {{"components", "3"}, {"init", "random"}, {"restarts", "1"}}},
-      {"20 random starts", {{"components", "3"}, {"init", "random"}, {"restarts", "20"}}}};
+    {"default (plain fit)", {{"components", "3"}, {"standard-errors", "off"}}},
+    {"spectral, centred, r = K, 20 k-means restarts", {{"components", "3"}, {"init", "spectral"}, {"restarts", "1"}}},
+    {"spectral, not centred", {{"components", "3"}, {"init", "spectral"}, {"restarts", "1"}, {"centre", "off"}}},
+    {"spectral, paper's threshold",
+     {{"components", "3"}, {"init", "spectral"}, {"restarts", "1"}, {"rank-rule", "paper"}, {"centre", "off"}}},
+    {"spectral, one k-means start", {{"components", "3"}, {"init", "spectral"}, {"restarts", "1"}, {"kmeans-restarts", "1"}}},
+    {"spectral, 5 starts", {{"components", "3"}, {"init", "spectral"}, {"restarts", "5"}}},
+    {"k-means on the raw embedding", {{"components", "3"}, {"init", "kmeans"}, {"restarts", "1"}, {"kmeans-restarts", "3"}}},
+    {"moments", {{"components", "3"}, {"init", "moments"}, {"restarts", "1"}}},
+    {"one random start", {{"components", "3"}, {"init", "random"}, {"restarts", "1"}}},
+    {"20 random starts", {{"components", "3"}, {"init", "random"}, {"restarts", "20"}}}};
 
 constexpr std::size_t num = 3, informative = 5;
 
@@ -60,16 +62,24 @@ void run_starts(const Settings& settings, Results& results) {
       const Result result = fit(data, options, run);
       const double seconds = cpu_seconds() - begun;
       const Parameters start = Starts(objective, options, seed).make(options.init, 0);
-      results.add(key(variant.name), {{"part", "starts"}, {"start", variant.name}, {"seed", trial}, {"seconds", seconds}, {"best", best},
-                                      {"before", plackett_luce_distance(start.utilities, truth.utilities, n)},
-                                      {"after", plackett_luce_distance(result.parameters.utilities, truth.utilities, n)},
-                                      {"likelihood_reached", result.loglik >= reference.loglik - 1e-6 * std::abs(reference.loglik)}});
+      results.add(key(variant.name),
+                  {{"part", "starts"},
+                   {"start", variant.name},
+                   {"seed", trial},
+                   {"seconds", seconds},
+                   {"best", best},
+                   {"before", plackett_luce_distance(start.utilities, truth.utilities, n)},
+                   {"after", plackett_luce_distance(result.parameters.utilities, truth.utilities, n)},
+                   {"likelihood_reached", result.loglik >= reference.loglik - 1e-6 * std::abs(reference.loglik)}});
     }
   }
 }
 
 Report report_starts(const Settings&, const Results& results) {
-  Report report{"| start | within 5 % of EM from the truth | likelihood at least as high | mean error of the start | after EM | s per fit |\n|---|---|---|---|---|---|\n", ""};
+  Report report{
+      "| start | within 5 % of EM from the truth | likelihood at least as high | mean error of the start | after EM | s per fit "
+      "|\n|---|---|---|---|---|---|\n",
+      ""};
   std::vector<std::pair<std::string, std::vector<Series>>> rows;
   for (const Variant& variant : variants) {
     Mean reached, likelihood, before, after, seconds;
@@ -85,8 +95,8 @@ Report report_starts(const Settings&, const Results& results) {
       report.table += fmt::format("| {} | not run | | | | |\n", variant.name);
       continue;
     }
-    report.table += fmt::format("| {} | {:.0f} of {} | {:.0f} of {} | {:.3f} | {:.3f} | {:.2f} |\n", variant.name, reached.sum, reached.count, likelihood.sum,
-                                likelihood.count, before.mean(), after.mean(), seconds.mean());
+    report.table += fmt::format("| {} | {:.0f} of {} | {:.0f} of {} | {:.3f} | {:.3f} | {:.2f} |\n", variant.name, reached.sum,
+                                reached.count, likelihood.sum, likelihood.count, before.mean(), after.mean(), seconds.mean());
     rows.push_back({variant.name, {{"start", {{before.mean(), 0.0}}}, {"after EM", {{after.mean(), 0.0}}}}});
   }
   report.svg = dot_chart("Error of the start and after EM", "dist to the truth", rows);

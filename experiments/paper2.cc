@@ -1,17 +1,17 @@
 // Figure 1 and Tables I and II of paper 2, "Inference Algorithms for the Multiplicative Mixture Mallows Model".
 //
-// Recovery: n = 8, consensus rankings at random at least 10 discordant pairs apart, theta_mj = 1, ballots by the Gibbs sampler with weights (0.9, 0.1)
-// on a random pair of components; success means all M consensus rankings exactly. Held-out: mean log-likelihood per ballot over folds of rows; for m4 the weights are
-// integrated over the learned prior under the exact normaliser.
+// Recovery: n = 8, consensus rankings at random at least 10 discordant pairs apart, theta_mj = 1, ballots by the Gibbs sampler with
+// weights (0.9, 0.1) on a random pair of components; success means all M consensus rankings exactly. Held-out: mean log-likelihood
+// per ballot over folds of rows; for m4 the weights are integrated over the learned prior under the exact normaliser.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <numeric>
 #include <string>
-
-#include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "caucus/base/numeric.h"
 #include "caucus/infer/m4/family.h"
@@ -33,7 +33,9 @@ m4::Components random_truth(std::size_t n, std::size_t num_components, RandomStr
     std::vector<ItemId> order(n);
     std::iota(order.begin(), order.end(), ItemId{0});
     stream.shuffle(std::span<ItemId>(order));
-    if (std::any_of(truth.centre.begin(), truth.centre.end(), [&](const auto& other) { return kendall_distance(order, other) < 10; })) continue;
+    if (std::any_of(truth.centre.begin(), truth.centre.end(),
+                    [&](const auto& other) { return kendall_distance(order, other) < 10; }))
+      continue;
     truth.centre.push_back(order);
     truth.theta.emplace_back(n - 1, 1.0);
   }
@@ -66,7 +68,8 @@ bool same_sets(std::vector<std::vector<ItemId>> a, std::vector<std::vector<ItemI
 }
 
 void recovery(const Settings& settings, Results& results) {
-  const std::vector<std::size_t> sizes = settings.quick ? std::vector<std::size_t>{50, 200} : std::vector<std::size_t>{25, 50, 100, 200, 500, 1000};
+  const std::vector<std::size_t> sizes =
+      settings.quick ? std::vector<std::size_t>{50, 200} : std::vector<std::size_t>{25, 50, 100, 200, 500, 1000};
   const int trials = settings.trials > 0 ? settings.trials : settings.quick ? 10 : 100;
   for (std::size_t num : {1, 2, 4})
     for (std::size_t count : sizes) {
@@ -132,10 +135,14 @@ void goodness(const Settings& settings, Results& results, const std::string& nam
   for (int num : {1, 2, 3}) {
     const std::string k = std::to_string(num);
     const std::string starts = settings.quick ? "2" : "5";
-    for (const Model& model : {Model{"m4", "m4", {{"components", k}, {"starts", starts}, {"tolerance", "1e-6"}}},
-                               Model{"m4 exact normalizer", "m4", {{"components", k}, {"starts", starts}, {"tolerance", "1e-6"}, {"normalizer", "exact"}}},
-                               Model{"additive mallows", "mallows", {{"components", k}, {"errors", "off"}}},
-                               Model{"additive gmallows v", "gmallows", {{"components", k}, {"code", "v"}, {"starts", num == 1 ? "1" : "8"}, {"errors", "off"}}}}) {
+    for (const Model& model :
+         {Model{"m4", "m4", {{"components", k}, {"starts", starts}, {"tolerance", "1e-6"}}},
+          Model{
+              "m4 exact normalizer", "m4", {{"components", k}, {"starts", starts}, {"tolerance", "1e-6"}, {"normalizer", "exact"}}},
+          Model{"additive mallows", "mallows", {{"components", k}, {"errors", "off"}}},
+          Model{"additive gmallows v",
+                "gmallows",
+                {{"components", k}, {"code", "v"}, {"starts", num == 1 ? "1" : "8"}, {"errors", "off"}}}}) {
       const std::string key = fmt::format("{}/{}/M={}", name, model.name, num);
       if (results.has(key) || (model.name == "m4 exact normalizer" && num == 1)) continue;
       Run run;
@@ -143,7 +150,8 @@ void goodness(const Settings& settings, Results& results, const std::string& nam
       const double begin = cpu_seconds();
       const FitOutcome fit = make(model.family)->fit(data, model.options, run);
       const FitSummary& summary = fit.summary;
-      Json line{{"data", name}, {"model", model.name}, {"M", num}, {"loglik", summary.loglik}, {"parameters", summary.num_parameters}};
+      Json line{
+          {"data", name}, {"model", model.name}, {"M", num}, {"loglik", summary.loglik}, {"parameters", summary.num_parameters}};
       line["paper_bic"] = 2.0 * summary.loglik - static_cast<double>(summary.num_parameters) * std::log(count);
       line["paper_icl"] = line["paper_bic"].get<double>() - 2.0 * summary.entropy.value_or(0.0);
       line["cpu_seconds"] = cpu_seconds() - begin;
@@ -158,7 +166,8 @@ void goodness(const Settings& settings, Results& results, const std::string& nam
       std::vector<double> scores;
       for (std::size_t fold = 0; fold < num_folds; ++fold) {
         RankingSetBuilder train, test;
-        for (std::size_t b = 0; b < ballots.size(); ++b) (b % num_folds == fold ? test : train).add(data.rankings[ballots[b]].items());
+        for (std::size_t b = 0; b < ballots.size(); ++b)
+          (b % num_folds == fold ? test : train).add(data.rankings[ballots[b]].items());
         Dataset training = data, held_out = data;
         training.rankings = train.build();
         held_out.rankings = test.build();
@@ -210,12 +219,21 @@ Report recovery_report(const Settings&, const Results& results) {
 }
 
 // The paper's BIC / ICL, in units of 10^4.
-const std::map<std::string, std::string> printed{{"apa/m4/M=1", "-5.48 / -"},     {"apa/m4/M=2", "-1.17 / -0.77"},    {"apa/m4/M=3", "-1.21 / -0.823"},
-                                                 {"apa/additive mallows/M=2", "-2.10 / -1.71"}, {"apa/additive mallows/M=3", "-2.75 / -2.12"}, {"apa/additive mallows/M=1", "-5.48 / -"},
-                                                 {"sushi/m4/M=1", "-1.487 / -1.487"}, {"sushi/m4/M=2", "-0.274 / -0.205"}, {"sushi/m4/M=3", "-0.226 / -0.184"}};
+const std::map<std::string, std::string> printed{{"apa/m4/M=1", "-5.48 / -"},
+                                                 {"apa/m4/M=2", "-1.17 / -0.77"},
+                                                 {"apa/m4/M=3", "-1.21 / -0.823"},
+                                                 {"apa/additive mallows/M=2", "-2.10 / -1.71"},
+                                                 {"apa/additive mallows/M=3", "-2.75 / -2.12"},
+                                                 {"apa/additive mallows/M=1", "-5.48 / -"},
+                                                 {"sushi/m4/M=1", "-1.487 / -1.487"},
+                                                 {"sushi/m4/M=2", "-0.274 / -0.205"},
+                                                 {"sushi/m4/M=3", "-0.226 / -0.184"}};
 
 Report goodness_report(const Results& results, const std::string& name) {
-  Report report{"| model | M | paper's BIC / ICL | our BIC | our ICL | loglik | marginal loglik | held out | CPU s |\n|---|---|---|---|---|---|---|---|---|\n", ""};
+  Report report{
+      "| model | M | paper's BIC / ICL | our BIC | our ICL | loglik | marginal loglik | held out | CPU s "
+      "|\n|---|---|---|---|---|---|---|---|---|\n",
+      ""};
   std::vector<std::pair<std::string, std::vector<Series>>> rows;
   for (const auto& [key, line] : results.lines()) {
     if (!key.starts_with(name + "/")) continue;
@@ -223,10 +241,11 @@ Report goodness_report(const Results& results, const std::string& name) {
     const auto model = line["model"].get<std::string>();
     const int num = line["M"].get<int>();
     const double held_out = line["heldout_mean"].get<double>();
-    report.table += fmt::format("| {} | {} | {} | {:.3f} | {:.3f} | {:.1f} | {:.1f} | {:.4f} ({:.4f}) | {:.1f} |\n", model, num,
-                                known == printed.end() ? "" : known->second, line["paper_bic"].get<double>() / 1e4, line["paper_icl"].get<double>() / 1e4,
-                                line["loglik"].get<double>(), line["marginal_loglik"].get<double>(), held_out, line["heldout_se"].get<double>(),
-                                line["cpu_seconds"].get<double>());
+    report.table +=
+        fmt::format("| {} | {} | {} | {:.3f} | {:.3f} | {:.1f} | {:.1f} | {:.4f} ({:.4f}) | {:.1f} |\n", model, num,
+                    known == printed.end() ? "" : known->second, line["paper_bic"].get<double>() / 1e4,
+                    line["paper_icl"].get<double>() / 1e4, line["loglik"].get<double>(), line["marginal_loglik"].get<double>(),
+                    held_out, line["heldout_se"].get<double>(), line["cpu_seconds"].get<double>());
     rows.push_back({fmt::format("{}, M = {}", model, num), {{"held out", {{held_out, 0.0}}}}});
   }
   report.svg = dot_chart("Held-out log-likelihood per ballot", "nats", rows);

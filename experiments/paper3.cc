@@ -153,7 +153,8 @@ MallowsPair spectral_start(const SampleCounts& sample, std::size_t n, std::uint6
   return pair;
 }
 
-const std::array<const char*, 6> methods{"paper's steps", "with climbing (`--polish off`)", "polished", "EM, random start", "EM, spectral start", "EM from the truth"};
+const std::array<const char*, 6> methods{
+    "paper's steps", "with climbing (`--polish off`)", "polished", "EM, random start", "EM, spectral start", "EM from the truth"};
 
 Json run_one(std::size_t d, std::size_t n, std::uint64_t index, int threads) {
   const MallowsPair truth = draw_truth(d, index);
@@ -193,8 +194,9 @@ Json run_one(std::size_t d, std::size_t n, std::uint64_t index, int threads) {
 }
 
 constexpr std::array<std::size_t, 10> distances{0, 2, 4, 8, 16, 24, 30, 35, 40, 45};
-const std::map<std::size_t, std::pair<int, int>> printed{{0, {0, 10}},   {2, {0, 10}},    {4, {0, 40}},    {8, {10, 70}},   {16, {30, 60}},
-                                                         {24, {30, 100}}, {30, {60, 100}}, {35, {60, 100}}, {40, {80, 100}}, {45, {60, 100}}};  // d: EM, tensor
+const std::map<std::size_t, std::pair<int, int>> printed{{0, {0, 10}},    {2, {0, 10}},    {4, {0, 40}},    {8, {10, 70}},
+                                                         {16, {30, 60}},  {24, {30, 100}}, {30, {60, 100}}, {35, {60, 100}},
+                                                         {40, {80, 100}}, {45, {60, 100}}};  // d: EM, tensor
 
 void run(const Settings& settings, Results& results, const std::string& part, std::size_t d, std::size_t n, std::uint64_t index) {
   const std::string key = fmt::format("{}/d={}/N={}/run={}", part, d, n, index);
@@ -210,7 +212,8 @@ int num_runs(const Settings& settings) { return settings.trials > 0 ? settings.t
 void table1(const Settings& settings, Results& results) {
   // Run by run through all distances, so that a cut-off experiment has the same number of runs everywhere.
   for (int index = 0; index < num_runs(settings); ++index)
-    for (const std::size_t d : distances) run(settings, results, "table1", d, settings.quick ? 20000 : 5000000, static_cast<std::uint64_t>(index) * 100 + d);
+    for (const std::size_t d : distances)
+      run(settings, results, "table1", d, settings.quick ? 20000 : 5000000, static_cast<std::uint64_t>(index) * 100 + d);
 }
 
 void curve(const Settings& settings, Results& results) {
@@ -218,7 +221,8 @@ void curve(const Settings& settings, Results& results) {
   for (int index = 0; index < num_runs(settings); ++index)
     for (const std::size_t n : {1000u, 3162u, 10000u, 31623u, 100000u, 316228u, 1000000u, 3162278u, 10000000u})
       if (!settings.quick || n < 30000u)
-        run(settings, results, "curve", distances[static_cast<std::size_t>(index) % distances.size()], n, 100000 + static_cast<std::uint64_t>(index));
+        run(settings, results, "curve", distances[static_cast<std::size_t>(index) % distances.size()], n,
+            100000 + static_cast<std::uint64_t>(index));
 }
 
 Report report(const Results& results, const std::string& part, const char* key, bool with_paper) {
@@ -249,7 +253,8 @@ Report report(const Results& results, const std::string& part, const char* key, 
     result.table += "\n";
   }
   if (with_paper) lines.insert(lines.end(), {paper_em, paper_tensor});
-  const std::string chart = line_chart("Both rankings exact", with_paper ? "distance of the two rankings" : "rankings", "% of runs", lines, 70, false, !with_paper);
+  const std::string chart = line_chart("Both rankings exact", with_paper ? "distance of the two rankings" : "rankings", "% of runs",
+                                       lines, 70, false, !with_paper);
   if (!chart.empty()) result.svg = svg_page(600, 390, chart);
   return result;
 }

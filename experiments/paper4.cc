@@ -134,9 +134,11 @@ Report report_table2(const Settings&, const Results& results) {
   std::vector<std::pair<std::string, std::vector<Series>>> rows;
   for (const DataSet& set : data_sets) {
     std::vector<Series> dots;
-    for (const auto& [method, name] : {std::pair{"logit-lasso", "logit-lasso"}, std::pair{"gibbs", "PL-Gibbs"}, std::pair{"variational", "PL-Var"}, std::pair{"em", "PL-EM"}}) {
+    for (const auto& [method, name] : {std::pair{"logit-lasso", "logit-lasso"}, std::pair{"gibbs", "PL-Gibbs"},
+                                       std::pair{"variational", "PL-Var"}, std::pair{"em", "PL-EM"}}) {
       if (const Mean ours = get(set, method, "misclassification"); ours.count > 0) dots.push_back({name, {{ours.mean(), 0.0}}});
-      if (const Printed paper = in_paper(set.key, method); paper.error > 0.0 && std::string(method) != "em") dots.push_back({std::string("paper: ") + name, {{paper.error, 0.0}}});
+      if (const Printed paper = in_paper(set.key, method); paper.error > 0.0 && std::string(method) != "em")
+        dots.push_back({std::string("paper: ") + name, {{paper.error, 0.0}}});
     }
     rows.emplace_back(set.name, dots);
     const Mean logit = get(set, "logit-lasso", "misclassification"), gibbs = get(set, "gibbs", "misclassification"),

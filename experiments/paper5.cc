@@ -9,7 +9,8 @@ namespace paper5 {
 using dp_mallows::Item;
 using dp_mallows::Points;
 
-std::vector<Item> draw_ranking(const std::vector<Item>& center, const std::vector<double>& theta, std::size_t t, RandomStream& rng) {
+std::vector<Item> draw_ranking(const std::vector<Item>& center, const std::vector<double>& theta, std::size_t t,
+                               RandomStream& rng) {
   std::vector<Item> left = center, ranking;
   for (std::size_t j = 0; j < t; ++j) {
     const std::size_t s = left.size() > 1 ? draw_stage(theta[j], left.size(), rng) : 0;
@@ -63,20 +64,25 @@ std::vector<const Json*> lines_of(const Results& results, const std::string& pre
   return found;
 }
 
-std::string placed(double x, double y, const std::string& chart) { return fmt::format("<g transform=\"translate({},{})\">\n{}</g>\n", x, y, chart); }
+std::string placed(double x, double y, const std::string& chart) {
+  return fmt::format("<g transform=\"translate({},{})\">\n{}</g>\n", x, y, chart);
+}
 
 }  // namespace paper5
 
 std::vector<Target> paper5_targets() {
   using namespace paper5;
-  return {{"paper5-figure6", "distance to the true clustering by sweep and by CPU seconds, three samplers on four data sets", run_figure6, report_figure6},
-          {"paper5-figure7", "relative error of the Beta approximation of the integral over theta", run_figure7, report_figure7},
-          {"paper5-figure8", "density and clustering against sample size: dpm, ebms, kde and the truth", run_figure8, report_figure8},
-          {"paper5-figure9", "Jester, test log-likelihood of dpm and of kde at four widths", run_figure9, report_figure9},
-          {"paper5-college", "section 8 at full size on synthetic applications: Table 1, Figures 10 and 11", run_college, report_college},
-          {"paper5-scaling", "CPU seconds per sweep against N, clusters, t and n", run_scaling, report_scaling},
-          {"paper5-apa", "complete APA ballots: number of clusters under the three samplers", run_apa, report_apa},
-          {"paper5-splitmerge", "whether split-merge proposals help", run_split_merge, report_split_merge}};
+  return {
+      {"paper5-figure6", "distance to the true clustering by sweep and by CPU seconds, three samplers on four data sets",
+       run_figure6, report_figure6},
+      {"paper5-figure7", "relative error of the Beta approximation of the integral over theta", run_figure7, report_figure7},
+      {"paper5-figure8", "density and clustering against sample size: dpm, ebms, kde and the truth", run_figure8, report_figure8},
+      {"paper5-figure9", "Jester, test log-likelihood of dpm and of kde at four widths", run_figure9, report_figure9},
+      {"paper5-college", "section 8 at full size on synthetic applications: Table 1, Figures 10 and 11", run_college,
+       report_college},
+      {"paper5-scaling", "CPU seconds per sweep against N, clusters, t and n", run_scaling, report_scaling},
+      {"paper5-apa", "complete APA ballots: number of clusters under the three samplers", run_apa, report_apa},
+      {"paper5-splitmerge", "whether split-merge proposals help", run_split_merge, report_split_merge}};
 }
 
 }  // namespace caucus::experiments

@@ -12,7 +12,8 @@
 namespace caucus::experiments::paper5 {
 
 // One ranking of length t about a center, stage by stage.
-std::vector<dp_mallows::Item> draw_ranking(const std::vector<dp_mallows::Item>& center, const std::vector<double>& theta, std::size_t t, RandomStream& rng);
+std::vector<dp_mallows::Item> draw_ranking(const std::vector<dp_mallows::Item>& center, const std::vector<double>& theta,
+                                           std::size_t t, RandomStream& rng);
 void add_point(dp_mallows::Points& points, const std::vector<dp_mallows::Item>& ranking);
 Dataset to_dataset(const dp_mallows::Points& points);
 // r_j = 1, no central ranking.
@@ -20,7 +21,9 @@ dp_mallows::PriorParameters flat_prior(double alpha, double nu);
 double mean_log_prob(const FittedModel& model, const Dataset& test);
 double rounded(double value, int digits = 5);  // significant digits: results stay small
 
-inline int trials(const Settings& settings, int of_the_paper) { return settings.trials > 0 ? settings.trials : settings.quick ? 1 : of_the_paper; }
+inline int trials(const Settings& settings, int of_the_paper) {
+  return settings.trials > 0 ? settings.trials : settings.quick ? 1 : of_the_paper;
+}
 
 // The values of all lines with this prefix, by key.
 std::vector<const Json*> lines_of(const Results& results, const std::string& prefix);

@@ -15,7 +15,9 @@ using namespace dp_mallows;
 
 constexpr std::size_t largest_ebms = 3000;  // the paper: too slow for the larger N
 
-FittedDpm fitted_dpm(const Dataset& data, const Result& result) { return {data.items, Unranked::last, flat_prior(1.0, 1.0), result.components, result.predictive}; }
+FittedDpm fitted_dpm(const Dataset& data, const Result& result) {
+  return {data.items, Unranked::last, flat_prior(1.0, 1.0), result.components, result.predictive};
+}
 
 // The most likely component of every row.
 ClusterLabels labels_of(const FittedModel& model, const Dataset& data) {
@@ -94,9 +96,12 @@ Json figure8_case(std::size_t size, std::size_t test_size, int sweeps, int repli
   begun = cpu_seconds();
   const kernel_mallows::EbmsResult blurred = kernel_mallows::ebms(train_data, {}, run);
   const double ebms_seconds = cpu_seconds() - begun;
-  score(kernel_mallows::FittedEbms(train_data.items, Unranked::last, blurred.sizes, blurred.centers, std::vector<double>(blurred.sizes.size(), blurred.theta)), "ebms", ebms_seconds);
+  score(kernel_mallows::FittedEbms(train_data.items, Unranked::last, blurred.sizes, blurred.centers,
+                                   std::vector<double>(blurred.sizes.size(), blurred.theta)),
+        "ebms", ebms_seconds);
   ClusterLabels found;
-  for (std::size_t r = 0; r < train_data.rankings.num_rows(); ++r) found.push_back(blurred.cluster[train_data.rankings.row_ranking(r)]);
+  for (std::size_t r = 0; r < train_data.rankings.num_rows(); ++r)
+    found.push_back(blurred.cluster[train_data.rankings.row_ranking(r)]);
   line["ebms"]["vi_train"] = rounded(variation_of_information(found, train.truth), 4);
   return line;
 }
@@ -104,16 +109,19 @@ Json figure8_case(std::size_t size, std::size_t test_size, int sweeps, int repli
 struct Kept {
   const char *field, *title;
 };
-constexpr Kept figure8_models[] = {{"true", "true"}, {"dpm", "dpm"}, {"ebms", "ebms"}, {"kde", "kde (theta = 1)"}, {"kde_cv", "kde (cross-validated)"}};
+constexpr Kept figure8_models[] = {
+    {"true", "true"}, {"dpm", "dpm"}, {"ebms", "ebms"}, {"kde", "kde (theta = 1)"}, {"kde_cv", "kde (cross-validated)"}};
 
 }  // namespace
 
 void run_figure8(const Settings& settings, Results& results) {
-  const std::vector<std::size_t> sizes = settings.quick ? std::vector<std::size_t>{100, 400} : std::vector<std::size_t>{100, 150, 400, 1100, 2980, 8100, 22030};
+  const std::vector<std::size_t> sizes =
+      settings.quick ? std::vector<std::size_t>{100, 400} : std::vector<std::size_t>{100, 150, 400, 1100, 2980, 8100, 22030};
   for (int replicate = 0; replicate < trials(settings, 10); ++replicate)
     for (const std::size_t size : sizes) {
       const std::string key = fmt::format("figure8/{}/{}", size, replicate);
-      if (!results.has(key)) results.add(key, figure8_case(size, settings.quick ? 500 : 3000, settings.quick ? 60 : 200, replicate));
+      if (!results.has(key))
+        results.add(key, figure8_case(size, settings.quick ? 500 : 3000, settings.quick ? 60 : 200, replicate));
     }
 }
 
@@ -122,12 +130,15 @@ Report report_figure8(const Settings&, const Results& results) {
   for (const Json* line : lines_of(results, "figure8/")) by_size[(*line)["n"].get<std::size_t>()].push_back(line);
   if (by_size.empty()) return {};
   Report report;
-  report.table = "K = 3, n = 12, t = 5, 3000 test ballots. Mean test log-likelihood per ballot; VI of test (of training) labels to the truth; CPU s.\n\n"
-                 "| N | runs | true | dpm | ebms | kde (theta = 1) | kde (cross-validated) |\n|---|---|---|---|---|---|---|\n";
+  report.table =
+      "K = 3, n = 12, t = 5, 3000 test ballots. Mean test log-likelihood per ballot; VI of test (of training) labels to the truth; "
+      "CPU s.\n\n"
+      "| N | runs | true | dpm | ebms | kde (theta = 1) | kde (cross-validated) |\n|---|---|---|---|---|---|---|\n";
   std::vector<Series> loglik_lines, vi_lines;
   for (const Kept& model : figure8_models) {
     loglik_lines.push_back({model.title, {}});
-    if (!std::string(model.field).starts_with("kde")) vi_lines.push_back({std::string(model.title) + " test", {}}), vi_lines.push_back({std::string(model.title) + " train", {}});
+    if (!std::string(model.field).starts_with("kde"))
+      vi_lines.push_back({std::string(model.title) + " test", {}}), vi_lines.push_back({std::string(model.title) + " train", {}});
   }
   for (const auto& [size, lines] : by_size) {
     report.table += fmt::format("| {} | {} |", size, lines.size());
@@ -155,8 +166,9 @@ Report report_figure8(const Settings&, const Results& results) {
     }
     report.table += "\n";
   }
-  report.svg = svg_page(980, 380, line_chart("Test log-likelihood per ballot", "N", "log-likelihood", loglik_lines, 60, false) +
-                                      line_chart("VI to the truth", "N", "VI", vi_lines, 560, false));
+  report.svg = svg_page(980, 380,
+                        line_chart("Test log-likelihood per ballot", "N", "log-likelihood", loglik_lines, 60, false) +
+                            line_chart("VI to the truth", "N", "VI", vi_lines, 560, false));
   return report;
 }
 
@@ -188,7 +200,8 @@ void run_figure9(const Settings& settings, Results& results) {
       Json line{{"n", size}, {"seconds", rounded(seconds, 3)}, {"clusters", result.components.size()}, {"theta", theta}};
       line["dpm"] = rounded(mean_log_prob(fitted_dpm(train, result), test), 6);
       for (const double width : {0.03, 0.1, 0.4, 1.0})
-        line[fmt::format("kde{}", width)] = rounded(mean_log_prob(kernel_mallows::FittedKde(train.items, Unranked::last, train.rankings, width), test), 6);
+        line[fmt::format("kde{}", width)] =
+            rounded(mean_log_prob(kernel_mallows::FittedKde(train.items, Unranked::last, train.rankings, width), test), 6);
       results.add(key, std::move(line));
     }
 }
@@ -198,8 +211,10 @@ Report report_figure9(const Settings&, const Results& results) {
   for (const Json* line : lines_of(results, "figure9/")) by_size[(*line)["n"].get<std::size_t>()].push_back(line);
   if (by_size.empty()) return {};
   Report report;
-  report.table = "Jester, n = 70, t = 5: mean test log-likelihood per ballot (natural log; uniform: -21.1). Means over runs.\n\n"
-                 "| N | runs | dpm | kde 0.03 | kde 0.1 | kde 0.4 | kde 1 | clusters | largest cluster's theta_j | CPU s |\n|---|---|---|---|---|---|---|---|---|---|\n";
+  report.table =
+      "Jester, n = 70, t = 5: mean test log-likelihood per ballot (natural log; uniform: -21.1). Means over runs.\n\n"
+      "| N | runs | dpm | kde 0.03 | kde 0.1 | kde 0.4 | kde 1 | clusters | largest cluster's theta_j | CPU s "
+      "|\n|---|---|---|---|---|---|---|---|---|---|\n";
   const char* names[] = {"dpm", "kde0.03", "kde0.1", "kde0.4", "kde1"};
   std::vector<Series> chart;
   for (const char* name : names) chart.push_back({name, {}});
@@ -216,7 +231,8 @@ Report report_figure9(const Settings&, const Results& results) {
     for (const Json* line : lines) {
       const double clusters = (*line)["clusters"].get<double>();
       fewest = std::min(fewest, clusters), most = std::max(most, clusters);
-      for (const Json& value : (*line)["theta"]) low = std::min(low, value.get<double>()), high = std::max(high, value.get<double>());
+      for (const Json& value : (*line)["theta"])
+        low = std::min(low, value.get<double>()), high = std::max(high, value.get<double>());
       seconds.add((*line)["seconds"].get<double>());
     }
     report.table += fmt::format(" {:.0f} to {:.0f} | {:.3f} to {:.3f} | {:.1f} |\n", fewest, most, low, high, seconds.mean());
@@ -233,10 +249,13 @@ void run_apa(const Settings& settings, Results& results) {
     int split_merge, start_clusters;
   };
   // The paper's sampler is beta-gibbs with its own draw of sigma.
-  for (const Case& one : {Case{Method::exact_gibbs, CenterMove::corrected, 0, 20}, Case{Method::beta_gibbs, CenterMove::paper, 0, 20}, Case{Method::beta_gibbs, CenterMove::corrected, 0, 20},
-                          Case{Method::exact_gibbs, CenterMove::corrected, 0, 1}, Case{Method::beta_gibbs, CenterMove::corrected, 0, 1}, Case{Method::slice_gibbs, CenterMove::corrected, 0, 20},
-                          Case{Method::exact_gibbs, CenterMove::paper, 0, 20}, Case{Method::exact_gibbs, CenterMove::corrected, 5, 20}}) {
-    const std::string key = fmt::format("apa/{}/{}/{}/{}", name_of(one.method), name_of(one.move), one.split_merge, one.start_clusters);
+  for (const Case& one :
+       {Case{Method::exact_gibbs, CenterMove::corrected, 0, 20}, Case{Method::beta_gibbs, CenterMove::paper, 0, 20},
+        Case{Method::beta_gibbs, CenterMove::corrected, 0, 20}, Case{Method::exact_gibbs, CenterMove::corrected, 0, 1},
+        Case{Method::beta_gibbs, CenterMove::corrected, 0, 1}, Case{Method::slice_gibbs, CenterMove::corrected, 0, 20},
+        Case{Method::exact_gibbs, CenterMove::paper, 0, 20}, Case{Method::exact_gibbs, CenterMove::corrected, 5, 20}}) {
+    const std::string key =
+        fmt::format("apa/{}/{}/{}/{}", name_of(one.method), name_of(one.move), one.split_merge, one.start_clusters);
     if (results.has(key)) continue;
     Options options;
     options.method = one.method;
@@ -253,13 +272,22 @@ void run_apa(const Settings& settings, Results& results) {
     Mean clusters;
     double most = 0.0, theta = 0.0;
     for (const Draw& draw : result.draws) clusters.add(draw.num_clusters), most = std::max<double>(most, draw.num_clusters);
-    for (const Component& component : result.components) theta = std::max(theta, *std::max_element(component.theta.begin(), component.theta.end()));
+    for (const Component& component : result.components)
+      theta = std::max(theta, *std::max_element(component.theta.begin(), component.theta.end()));
     Json trace = Json::array();
-    for (std::size_t i = 0; i < result.traces[0].num_clusters.size(); i += settings.quick ? 5 : 20) trace.push_back(result.traces[0].num_clusters[i]);
-    results.add(key, {{"method", name_of(one.method)}, {"move", name_of(one.move)}, {"split_merge", one.split_merge}, {"start", one.start_clusters},
-                      {"mean_clusters", rounded(clusters.mean(), 4)}, {"most_clusters", most}, {"largest_theta", rounded(theta, 4)},
+    for (std::size_t i = 0; i < result.traces[0].num_clusters.size(); i += settings.quick ? 5 : 20)
+      trace.push_back(result.traces[0].num_clusters[i]);
+    results.add(key, {{"method", name_of(one.method)},
+                      {"move", name_of(one.move)},
+                      {"split_merge", one.split_merge},
+                      {"start", one.start_clusters},
+                      {"mean_clusters", rounded(clusters.mean(), 4)},
+                      {"most_clusters", most},
+                      {"largest_theta", rounded(theta, 4)},
                       {"loglik", rounded(mean_log_prob(fitted_dpm(data, result), data) * data.rankings.total_weight(), 8)},
-                      {"log_joint", rounded(result.draws.back().log_joint, 8)}, {"trace", trace}, {"seconds", rounded(seconds, 4)}});
+                      {"log_joint", rounded(result.draws.back().log_joint, 8)},
+                      {"trace", trace},
+                      {"seconds", rounded(seconds, 4)}});
   }
 }
 
@@ -268,13 +296,22 @@ Report report_apa(const Settings&, const Results& results) {
   std::vector<std::pair<std::string, std::vector<Series>>> rows;
   for (const Json* line : lines_of(results, "apa/")) {
     if (report.table.empty())
-      report.table = "Complete APA ballots (n = 5, t = 4, N = 5738), alpha = nu = r = 1; clusters over the second half of 400 sweeps. `paper` leaves out the Metropolis correction of sigma.\n\n"
-                     "| method | center move | split-merge | start | mean clusters | most clusters | largest theta | log-likelihood | last log joint | CPU s |\n|---|---|---|---|---|---|---|---|---|---|\n";
-    report.table += fmt::format("| {} | {} | {} | {} | {:.2f} | {:.0f} | {:.2f} | {:.1f} | {:.1f} | {:.1f} |\n", (*line)["method"].get<std::string>(), (*line)["move"].get<std::string>(),
-                                (*line)["split_merge"].get<int>(), (*line)["start"].get<int>(), (*line)["mean_clusters"].get<double>(), (*line)["most_clusters"].get<double>(),
-                                (*line)["largest_theta"].get<double>(), (*line)["loglik"].get<double>(), (*line)["log_joint"].get<double>(), (*line)["seconds"].get<double>());
-    const std::string name = fmt::format("{}{}{}, start {}", (*line)["method"].get<std::string>(), (*line)["move"] == "paper" ? ", paper's move" : "", (*line)["split_merge"].get<int>() > 0 ? ", split-merge" : "", (*line)["start"].get<int>());
-    rows.push_back({name, {{"mean", {{(*line)["mean_clusters"].get<double>(), 0.0}}}, {"most", {{(*line)["most_clusters"].get<double>(), 0.0}}}}});
+      report.table =
+          "Complete APA ballots (n = 5, t = 4, N = 5738), alpha = nu = r = 1; clusters over the second half of 400 sweeps. `paper` "
+          "leaves out the Metropolis correction of sigma.\n\n"
+          "| method | center move | split-merge | start | mean clusters | most clusters | largest theta | log-likelihood | last "
+          "log joint | CPU s |\n|---|---|---|---|---|---|---|---|---|---|\n";
+    report.table += fmt::format(
+        "| {} | {} | {} | {} | {:.2f} | {:.0f} | {:.2f} | {:.1f} | {:.1f} | {:.1f} |\n", (*line)["method"].get<std::string>(),
+        (*line)["move"].get<std::string>(), (*line)["split_merge"].get<int>(), (*line)["start"].get<int>(),
+        (*line)["mean_clusters"].get<double>(), (*line)["most_clusters"].get<double>(), (*line)["largest_theta"].get<double>(),
+        (*line)["loglik"].get<double>(), (*line)["log_joint"].get<double>(), (*line)["seconds"].get<double>());
+    const std::string name =
+        fmt::format("{}{}{}, start {}", (*line)["method"].get<std::string>(), (*line)["move"] == "paper" ? ", paper's move" : "",
+                    (*line)["split_merge"].get<int>() > 0 ? ", split-merge" : "", (*line)["start"].get<int>());
+    rows.push_back(
+        {name,
+         {{"mean", {{(*line)["mean_clusters"].get<double>(), 0.0}}}, {"most", {{(*line)["most_clusters"].get<double>(), 0.0}}}}});
   }
   report.svg = dot_chart("Clusters, second half of the chain", "clusters", rows);
   return report;

@@ -1,7 +1,7 @@
 // Section 8's size and the cost of a sweep. The college applications are not public: theirs are drawn here.
-#include <numeric>
-
 #include <sys/resource.h>
+
+#include <numeric>
 
 #include "caucus/infer/dp_mallows/chain.h"
 #include "paper5.h"
@@ -33,7 +33,8 @@ Applications draw_applications(std::size_t count, std::size_t n, std::size_t t, 
   result.centers.resize(num_large + num_small);
   for (Center& center : result.centers) sample_uniform(n, center, rng);
   std::vector<double> weights, theta;
-  for (std::size_t k = 0; k < result.centers.size(); ++k) weights.push_back(k < num_large ? 1.0 / (1.0 + 0.1 * static_cast<double>(k)) : 0.004);
+  for (std::size_t k = 0; k < result.centers.size(); ++k)
+    weights.push_back(k < num_large ? 1.0 / (1.0 + 0.1 * static_cast<double>(k)) : 0.004);
   for (std::size_t j = 0; j < t; ++j) theta.push_back(0.9 - 0.6 * static_cast<double>(j) / static_cast<double>(t));
   result.points.num_items = n;
   for (std::size_t i = 0; i < count; ++i) {
@@ -70,7 +71,8 @@ Json top_courses(const Result& result, const Applications& data) {
       items.push_back({item + 1, data.centers[group].position[static_cast<std::size_t>(item)] + 1});
     }
     columns.push_back({{"share", result.components[c].size / static_cast<double>(data.truth.size())},
-                       {"pure", static_cast<double>(members[group]) / result.components[c].size}, {"items", items}});
+                       {"pure", static_cast<double>(members[group]) / result.components[c].size},
+                       {"items", items}});
   }
   return columns;
 }
@@ -114,24 +116,41 @@ void run_college(const Settings& settings, Results& results) {
     const auto total = static_cast<double>(count);
     std::vector<double> sizes;
     for (const Component& component : result.components) sizes.push_back(component.size);
-    const auto at_least = [&](double size) { return std::count_if(sizes.begin(), sizes.end(), [&](double one) { return one >= size; }); };
+    const auto at_least = [&](double size) {
+      return std::count_if(sizes.begin(), sizes.end(), [&](double one) { return one >= size; });
+    };
     // A thinned record: means over tenths of the run, and the first ten sweeps one by one.
     Json record = Json::array();
     const std::vector<double>& clusters = result.traces[0].num_clusters;
     const auto add = [&](std::size_t begin, std::size_t end) {
       double seconds = 0.0, most = 0.0, alive = 0.0;
-      for (std::size_t i = begin; i < end; ++i) seconds += watch.seconds[i], most = std::max(most, watch.seconds[i]), alive += clusters[i];
+      for (std::size_t i = begin; i < end; ++i)
+        seconds += watch.seconds[i], most = std::max(most, watch.seconds[i]), alive += clusters[i];
       const auto length = static_cast<double>(end - begin);
-      record.push_back({{"first", begin + 1}, {"last", end}, {"clusters", rounded(alive / length)}, {"seconds", rounded(seconds / length)}, {"slowest", rounded(most)}});
+      record.push_back({{"first", begin + 1},
+                        {"last", end},
+                        {"clusters", rounded(alive / length)},
+                        {"seconds", rounded(seconds / length)},
+                        {"slowest", rounded(most)}});
     };
     for (std::size_t i = 0; i < std::min<std::size_t>(10, clusters.size()); ++i) add(i, i + 1);
     for (std::size_t i = 10; i < clusters.size(); i = std::min(clusters.size(), i + 49)) add(i, std::min(clusters.size(), i + 49));
-    results.add(key, {{"count", count}, {"n", n}, {"sweeps", result.iterations}, {"record", record}, {"clusters", sizes.size()}, {"sizes", sizes},
-                      {"singletons", sizes.size() - static_cast<std::size_t>(at_least(2.0))}, {"tenth_percent", at_least(0.001 * total)},
-                      {"percent", at_least(0.01 * total)}, {"vi", variation_of_information(result.labels, data.truth)},
-                      {"rand", adjusted_rand_index(result.labels, data.truth)}, {"theta_all", mean_theta(result.components, total, 0.0, 2.0)},
-                      {"theta_small", mean_theta(result.components, total, 0.0, 0.05)}, {"theta_large", mean_theta(result.components, total, 0.05, 2.0)},
-                      {"table1", top_courses(result, data)}, {"megabytes", rounded(peak_megabytes(), 4)}});
+    results.add(key, {{"count", count},
+                      {"n", n},
+                      {"sweeps", result.iterations},
+                      {"record", record},
+                      {"clusters", sizes.size()},
+                      {"sizes", sizes},
+                      {"singletons", sizes.size() - static_cast<std::size_t>(at_least(2.0))},
+                      {"tenth_percent", at_least(0.001 * total)},
+                      {"percent", at_least(0.01 * total)},
+                      {"vi", variation_of_information(result.labels, data.truth)},
+                      {"rand", adjusted_rand_index(result.labels, data.truth)},
+                      {"theta_all", mean_theta(result.components, total, 0.0, 2.0)},
+                      {"theta_small", mean_theta(result.components, total, 0.0, 0.05)},
+                      {"theta_large", mean_theta(result.components, total, 0.05, 2.0)},
+                      {"table1", top_courses(result, data)},
+                      {"megabytes", rounded(peak_megabytes(), 4)}});
   }
 }
 
@@ -140,9 +159,12 @@ Report report_college(const Settings&, const Results& results) {
   if (runs.empty()) return {};
   const Json& first = *runs[0];
   Report report;
-  report.table = fmt::format("Section 8: N = {}, n = {}, 3 to 10 listed, {} sweeps of beta-gibbs, alpha = nu = 100. The paper's data are not public; ours are drawn from "
-                             "27 large and 150 small clusters, so only the form compares.\n\n"
-                             "| | paper |", first["count"].get<int>(), first["n"].get<int>(), first["sweeps"].get<int>());
+  report.table = fmt::format(
+      "Section 8: N = {}, n = {}, 3 to 10 listed, {} sweeps of beta-gibbs, alpha = nu = 100. The paper's data are not public; ours "
+      "are drawn from "
+      "27 large and 150 small clusters, so only the form compares.\n\n"
+      "| | paper |",
+      first["count"].get<int>(), first["n"].get<int>(), first["sweeps"].get<int>());
   for (std::size_t i = 0; i < runs.size(); ++i) report.table += fmt::format(" run {} |", i + 1);
   report.table += "\n|---|---|" + std::string();
   for (std::size_t i = 0; i < runs.size(); ++i) report.table += "---|";
@@ -157,17 +179,22 @@ Report report_college(const Settings&, const Results& results) {
   row("VI to the truth (nats)", "", "vi", " {:.4f} |");
   row("adjusted Rand index", "", "rand", " {:.4f} |");
   row("peak memory, MB", "", "megabytes", " {:.0f} |");
-  report.table += "\n\nCost of a sweep, run 1 (CPU seconds of one core, clusters alive):\n\n| sweeps | clusters | s per sweep | slowest |\n|---|---|---|---|\n";
+  report.table +=
+      "\n\nCost of a sweep, run 1 (CPU seconds of one core, clusters alive):\n\n| sweeps | clusters | s per sweep | slowest "
+      "|\n|---|---|---|---|\n";
   for (const Json& part : first["record"])
-    report.table += fmt::format("| {} to {} | {:.0f} | {:.3f} | {:.3f} |\n", part["first"].get<int>(), part["last"].get<int>(), part["clusters"].get<double>(),
-                                part["seconds"].get<double>(), part["slowest"].get<double>());
-  report.table += "\nTable 1: first ten of the five largest clusters; each item with its place in the true center (in brackets).\n\n| rank |";
-  for (std::size_t c = 0; c < first["table1"].size(); ++c) report.table += fmt::format(" cluster {} ({:.1f} %) |", c + 1, 100.0 * first["table1"][c]["share"].get<double>());
+    report.table += fmt::format("| {} to {} | {:.0f} | {:.3f} | {:.3f} |\n", part["first"].get<int>(), part["last"].get<int>(),
+                                part["clusters"].get<double>(), part["seconds"].get<double>(), part["slowest"].get<double>());
+  report.table +=
+      "\nTable 1: first ten of the five largest clusters; each item with its place in the true center (in brackets).\n\n| rank |";
+  for (std::size_t c = 0; c < first["table1"].size(); ++c)
+    report.table += fmt::format(" cluster {} ({:.1f} %) |", c + 1, 100.0 * first["table1"][c]["share"].get<double>());
   report.table += "\n|---|";
   for (std::size_t c = 0; c < first["table1"].size(); ++c) report.table += "---|";
   for (std::size_t k = 0; k < 10; ++k) {
     report.table += fmt::format("\n| {} |", k + 1);
-    for (const Json& column : first["table1"]) report.table += fmt::format(" {} ({}) |", column["items"][k][0].get<int>(), column["items"][k][1].get<int>());
+    for (const Json& column : first["table1"])
+      report.table += fmt::format(" {} ({}) |", column["items"][k][0].get<int>(), column["items"][k][1].get<int>());
   }
   report.table += "\n";
   std::vector<Series> sizes, theta;
@@ -177,7 +204,8 @@ Report report_college(const Settings&, const Results& results) {
     for (const Json& size : (*runs[i])["sizes"]) one.points.push_back({place += 1.0, size.get<double>()});
     sizes.push_back(std::move(one));
   }
-  for (const auto& [name, field] : {std::pair{"all clusters", "theta_all"}, std::pair{"below 5 %", "theta_small"}, std::pair{"5 % and more", "theta_large"}}) {
+  for (const auto& [name, field] :
+       {std::pair{"all clusters", "theta_all"}, std::pair{"below 5 %", "theta_small"}, std::pair{"5 % and more", "theta_large"}}) {
     Series one{name, {}};
     for (std::size_t j = 0; j < 10; ++j) {
       Mean mean;
@@ -186,8 +214,9 @@ Report report_college(const Settings&, const Results& results) {
     }
     theta.push_back(std::move(one));
   }
-  report.svg = svg_page(900, 380, line_chart("Figure 10: cluster sizes", "cluster", "size", sizes, 60) +
-                                      line_chart("Figure 11: mean theta_j by cluster size", "rank j", "theta_j", theta, 500, false, false));
+  report.svg = svg_page(900, 380,
+                        line_chart("Figure 10: cluster sizes", "cluster", "size", sizes, 60) +
+                            line_chart("Figure 11: mean theta_j by cluster size", "rank j", "theta_j", theta, 500, false, false));
   return report;
 }
 
@@ -230,8 +259,13 @@ void run_scaling(const Settings& settings, Results& results) {
       clusters.add(static_cast<double>(chain.clusters().size()));
       chain.restore(chain.state());
     }
-    results.add(key, {{"what", one.what}, {"count", one.count}, {"n", one.n}, {"t", one.t}, {"clusters", clusters.mean()},
-                      {"assignments", rounded(assignments.mean(), 4)}, {"centers", rounded(centers.mean(), 4)}});
+    results.add(key, {{"what", one.what},
+                      {"count", one.count},
+                      {"n", one.n},
+                      {"t", one.t},
+                      {"clusters", clusters.mean()},
+                      {"assignments", rounded(assignments.mean(), 4)},
+                      {"centers", rounded(centers.mean(), 4)}});
   }
 }
 
@@ -243,15 +277,17 @@ Report report_scaling(const Settings&, const Results& results) {
     std::vector<const Json*> lines = lines_of(results, "scaling/" + what + "/");
     if (lines.empty()) continue;
     const std::string field = what == "N" ? "count" : what;
-    std::sort(lines.begin(), lines.end(), [&](const Json* a, const Json* b) { return (*a)[field].get<double>() < (*b)[field].get<double>(); });
+    std::sort(lines.begin(), lines.end(),
+              [&](const Json* a, const Json* b) { return (*a)[field].get<double>() < (*b)[field].get<double>(); });
     if (report.table.empty())
-      report.table = "CPU seconds of a sweep of beta-gibbs, the number of clusters held at the truth (5 sweeps each).\n\n"
-                     "| varied | N | n | t at most | clusters | assignments | centers | sweep |\n|---|---|---|---|---|---|---|---|\n";
+      report.table =
+          "CPU seconds of a sweep of beta-gibbs, the number of clusters held at the truth (5 sweeps each).\n\n"
+          "| varied | N | n | t at most | clusters | assignments | centers | sweep |\n|---|---|---|---|---|---|---|---|\n";
     Series assignments{"assignments", {}}, centers{"centers", {}}, linear{"linear", {}};
     for (const Json* line : lines) {
       const double x = (*line)[field].get<double>(), a = (*line)["assignments"].get<double>(), c = (*line)["centers"].get<double>();
-      report.table += fmt::format("| {} | {} | {} | {} | {:.0f} | {:.3f} | {:.3f} | {:.3f} |\n", what, (*line)["count"].get<int>(), (*line)["n"].get<int>(), (*line)["t"].get<int>(),
-                                  (*line)["clusters"].get<double>(), a, c, a + c);
+      report.table += fmt::format("| {} | {} | {} | {} | {:.0f} | {:.3f} | {:.3f} | {:.3f} |\n", what, (*line)["count"].get<int>(),
+                                  (*line)["n"].get<int>(), (*line)["t"].get<int>(), (*line)["clusters"].get<double>(), a, c, a + c);
       assignments.points.push_back({x, a}), centers.points.push_back({x, c});
       linear.points.push_back({x, assignments.points[0].second * x / assignments.points[0].first});
     }

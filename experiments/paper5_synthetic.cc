@@ -21,8 +21,8 @@ Clustered figure6_data(int dataset, int replicate, std::size_t per_cluster) {
   std::vector<double> theta(n - 1, 1.0);
   if (dataset > 2)
     for (std::size_t j = 0; j < n - 1; ++j) theta[j] = std::max(0.0, 1.5 - (dataset == 3 ? 0.1 : 0.05) * static_cast<double>(j));
-  // "Drawn from the conjugate posterior of sigma, conditioned on 100 permutations drawn from a GM with theta = 0.7": with 100 rankings that is
-  // practically one ranking, and ten equal centers cannot be told apart. We draw the centers from that GM itself.
+  // "Drawn from the conjugate posterior of sigma, conditioned on 100 permutations drawn from a GM with theta = 0.7": with 100
+  // rankings that is practically one ranking, and ten equal centers cannot be told apart. We draw the centers from that GM itself.
   const std::vector<double> flat_theta(n, 0.7);
   Center origin;
   sample_uniform(n, origin, rng);
@@ -73,7 +73,8 @@ Json follow_chain(const Clustered& data, const ChainCase& one, int replicate) {
     vi.push_back(rounded(variation_of_information(chain.labels(), data.truth), 4));
     clusters.push_back(chain.clusters().size());
   }
-  Json line{{"sweeps", sweeps}, {"seconds", seconds}, {"vi", vi}, {"clusters", clusters}, {"log_joint", rounded(chain.log_joint(), 9)}};
+  Json line{
+      {"sweeps", sweeps}, {"seconds", seconds}, {"vi", vi}, {"clusters", clusters}, {"log_joint", rounded(chain.log_joint(), 9)}};
   if (one.split_merge > 0) {
     const SplitMergeCounts& counts = chain.split_merge_counts();
     line["accepted"] = {counts.splits_accepted, counts.merges_accepted};
@@ -145,16 +146,22 @@ Report report_figure6(const Settings&, const Results& results) {
       if (lines.empty()) continue;
       const Averaged all = average(lines);
       if (report.table.empty())
-        report.table = "Variation of information to the truth (nats), mean over replicates; CPU seconds of one core. N = 5000, n = 20, ten clusters, start with 20.\n\n"
-                       "| data set | method | runs | VI after 10 | 50 | 100 | last | sd | clusters at last | log joint | CPU s |\n|---|---|---|---|---|---|---|---|---|---|---|\n";
-      report.table += fmt::format("| {} | {} | {} | {:.3f} | {:.3f} | {:.3f} | {:.3f} | {:.3f} | {:.1f} | {:.0f} | {:.1f} |\n", dataset, name_of(method), all.runs, at_sweep(all, all.vi, 10),
-                                  at_sweep(all, all.vi, 50), at_sweep(all, all.vi, 100), all.vi.back(), all.final_vi_deviation, all.clusters.back(), all.log_joint, all.seconds.back());
+        report.table =
+            "Variation of information to the truth (nats), mean over replicates; CPU seconds of one core. N = 5000, n = 20, ten "
+            "clusters, start with 20.\n\n"
+            "| data set | method | runs | VI after 10 | 50 | 100 | last | sd | clusters at last | log joint | CPU s "
+            "|\n|---|---|---|---|---|---|---|---|---|---|---|\n";
+      report.table +=
+          fmt::format("| {} | {} | {} | {:.3f} | {:.3f} | {:.3f} | {:.3f} | {:.3f} | {:.1f} | {:.0f} | {:.1f} |\n", dataset,
+                      name_of(method), all.runs, at_sweep(all, all.vi, 10), at_sweep(all, all.vi, 50), at_sweep(all, all.vi, 100),
+                      all.vi.back(), all.final_vi_deviation, all.clusters.back(), all.log_joint, all.seconds.back());
       by_sweep.push_back(by(std::string(name_of(method)), all.sweeps, all.vi));
       by_seconds.push_back(by(std::string(name_of(method)), all.seconds, all.vi));
     }
     const double top = 380.0 * (dataset - 1);
-    charts += placed(0, top, line_chart(fmt::format("Data set {}: by sweep", dataset), "sweep", "VI", by_sweep, 60) +
-                                 line_chart(fmt::format("Data set {}: by CPU seconds", dataset), "CPU seconds", "VI", by_seconds, 520));
+    charts += placed(0, top,
+                     line_chart(fmt::format("Data set {}: by sweep", dataset), "sweep", "VI", by_sweep, 60) +
+                         line_chart(fmt::format("Data set {}: by CPU seconds", dataset), "CPU seconds", "VI", by_seconds, 520));
   }
   if (!report.table.empty()) report.svg = svg_page(940, 4 * 380, charts);
   return report;
@@ -185,8 +192,10 @@ Report report_figure7(const Settings&, const Results& results) {
       for (const Json* line : lines_of(results, fmt::format("figure7/{}/{}", n, b))) {
         if ((*line)["b"].get<int>() != b) continue;
         const Json& e = (*line)["error"];
-        if (report.table.empty()) report.table = "1 - Beta(a, b) / B~eta(a, b, n).\n\n| n | b | a = 2 | a = 5 | a = 10 |\n|---|---|---|---|---|\n";
-        report.table += fmt::format("| {} | {} | {:.2e} | {:.2e} | {:.2e} |\n", n, b, e[0].get<double>(), e[6].get<double>(), e[16].get<double>());
+        if (report.table.empty())
+          report.table = "1 - Beta(a, b) / B~eta(a, b, n).\n\n| n | b | a = 2 | a = 5 | a = 10 |\n|---|---|---|---|---|\n";
+        report.table += fmt::format("| {} | {} | {:.2e} | {:.2e} | {:.2e} |\n", n, b, e[0].get<double>(), e[6].get<double>(),
+                                    e[16].get<double>());
         Series one{fmt::format("b = {}", b), {}};
         for (std::size_t i = 0; i < e.size(); ++i) one.points.push_back({(*line)["a"][i].get<double>(), e[i].get<double>()});
         all.push_back(std::move(one));
@@ -206,7 +215,9 @@ void run_split_merge(const Settings& settings, Results& results) {
           const std::string key = fmt::format("splitmerge/{}/{}/{}/{}", dataset, start, proposals, replicate);
           if (results.has(key)) continue;
           const Clustered data = figure6_data(dataset, replicate, settings.quick ? 50 : 500);
-          results.add(key, follow_chain(data, {.split_merge = proposals, .start_clusters = start, .sweeps = settings.quick ? 6 : 100}, replicate));
+          results.add(key,
+                      follow_chain(data, {.split_merge = proposals, .start_clusters = start, .sweeps = settings.quick ? 6 : 100},
+                                   replicate));
         }
 }
 
@@ -224,17 +235,23 @@ Report report_split_merge(const Settings&, const Results& results) {
         const Averaged all = average(lines);
         Mean splits, merges;
         for (const Json* line : lines)
-          if (line->contains("accepted")) splits.add((*line)["accepted"][0].get<double>()), merges.add((*line)["accepted"][1].get<double>());
+          if (line->contains("accepted"))
+            splits.add((*line)["accepted"][0].get<double>()), merges.add((*line)["accepted"][1].get<double>());
         if (report.table.empty())
-          report.table = "exact-gibbs on the data of Figure 6 with and without 5 split-merge proposals per sweep; VI to the truth in nats, means over runs.\n\n"
-                         "| data set | start clusters | proposals | runs | VI after 5 | 20 | last | clusters at last | log joint | CPU s | splits, merges accepted per run |\n"
-                         "|---|---|---|---|---|---|---|---|---|---|---|\n";
-        report.table += fmt::format("| {} | {} | {} | {} | {:.3f} | {:.3f} | {:.3f} | {:.1f} | {:.0f} | {:.1f} | {} |\n", dataset, start, proposals, all.runs, at_sweep(all, all.vi, 5),
-                                    at_sweep(all, all.vi, 20), all.vi.back(), all.clusters.back(), all.log_joint, all.seconds.back(),
+          report.table =
+              "exact-gibbs on the data of Figure 6 with and without 5 split-merge proposals per sweep; VI to the truth in nats, "
+              "means over runs.\n\n"
+              "| data set | start clusters | proposals | runs | VI after 5 | 20 | last | clusters at last | log joint | CPU s | "
+              "splits, merges accepted per run |\n"
+              "|---|---|---|---|---|---|---|---|---|---|---|\n";
+        report.table += fmt::format("| {} | {} | {} | {} | {:.3f} | {:.3f} | {:.3f} | {:.1f} | {:.0f} | {:.1f} | {} |\n", dataset,
+                                    start, proposals, all.runs, at_sweep(all, all.vi, 5), at_sweep(all, all.vi, 20), all.vi.back(),
+                                    all.clusters.back(), all.log_joint, all.seconds.back(),
                                     splits.count > 0 ? fmt::format("{:.1f}, {:.1f}", splits.mean(), merges.mean()) : "-");
         by_seconds.push_back(by(proposals > 0 ? "split-merge" : "Gibbs alone", all.seconds, all.vi));
       }
-      charts += placed(0, top, line_chart(fmt::format("Data set {}, start with {}", dataset, start), "CPU seconds", "VI", by_seconds, left));
+      charts += placed(
+          0, top, line_chart(fmt::format("Data set {}, start with {}", dataset, start), "CPU seconds", "VI", by_seconds, left));
       left += 460;
     }
     top += 380;

@@ -1,14 +1,13 @@
 // Ratings as rankings.
 #pragma once
 
+#include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
-
-#include <Eigen/Dense>
 
 #include "caucus/base/random.h"
 #include "caucus/data/dataset.h"
@@ -39,16 +38,19 @@ inline Eigen::MatrixXd jester(const std::string& folder, std::size_t n) {
   const Table table = read_table(folder + "/ratings/jester1_ratings_wide.csv.gz");
   std::vector<std::pair<std::size_t, std::size_t>> counts;  // ratings, column
   for (std::size_t c = 1; c < table.columns.size(); ++c)
-    counts.emplace_back(static_cast<std::size_t>(std::ranges::count_if(table.columns[c].numbers, [](double v) { return !std::isnan(v); })), c);
+    counts.emplace_back(
+        static_cast<std::size_t>(std::ranges::count_if(table.columns[c].numbers, [](double v) { return !std::isnan(v); })), c);
   std::ranges::stable_sort(counts, [](const auto& a, const auto& b) { return a.first > b.first; });
   counts.resize(70);
   std::ranges::sort(counts, {}, [](const auto& one) { return one.second; });
   std::vector<std::size_t> rows;
   for (std::size_t i = 0; i < table.num_rows; ++i)
-    if (std::ranges::none_of(counts, [&](const auto& one) { return std::isnan(table.columns[one.second].numbers[i]); })) rows.push_back(i);
+    if (std::ranges::none_of(counts, [&](const auto& one) { return std::isnan(table.columns[one.second].numbers[i]); }))
+      rows.push_back(i);
   Eigen::MatrixXd values(rows.size(), n);
   for (std::size_t i = 0; i < rows.size(); ++i)
-    for (std::size_t j = 0; j < n; ++j) values(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(j)) = table.columns[counts[j].second].numbers[rows[i]];
+    for (std::size_t j = 0; j < n; ++j)
+      values(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(j)) = table.columns[counts[j].second].numbers[rows[i]];
   return values;
 }
 

@@ -16,7 +16,8 @@ struct Theorem1 {
   Dataset data;
 };
 
-inline Theorem1 draw_theorem1(std::size_t num_items, std::size_t num_components, std::size_t informative, std::size_t num_rankings, std::uint64_t seed, int threads) {
+inline Theorem1 draw_theorem1(std::size_t num_items, std::size_t num_components, std::size_t informative, std::size_t num_rankings,
+                              std::uint64_t seed, int threads) {
   const PlackettLuceTruth truth = theorem1_truth(num_items, num_components, informative, seed);
   pl_mixture::Parameters at(num_components, num_items);
   at.weights = truth.weights;

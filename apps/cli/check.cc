@@ -16,10 +16,15 @@ void add_check(CLI::App& app, Context& context) {
   command->add_option("model", flags->model, "model file")->required()->type_name("MODEL");
   command->add_option("data", flags->data.path, "ranking file, or - for standard input")->required()->type_name("DATA");
   add_data_flags(*command, flags->data);
-  command->add_option("--replicates", flags->options.replicates, "simulated data sets")->check(CLI::Range(19, 100000))->capture_default_str();
-  command->add_option("--max-ballots", flags->options.max_ballots, "compare at most this many ballots, drawn at random")->capture_default_str();
+  command->add_option("--replicates", flags->options.replicates, "simulated data sets")
+      ->check(CLI::Range(19, 100000))
+      ->capture_default_str();
+  command->add_option("--max-ballots", flags->options.max_ballots, "compare at most this many ballots, drawn at random")
+      ->capture_default_str();
   command->add_option("--seed", flags->options.seed, "seed of the simulations")->capture_default_str();
-  command->add_option("--threads", context.threads, "number of threads, 0 for all cores")->check(CLI::Range(0, 4096))->capture_default_str();
+  command->add_option("--threads", context.threads, "number of threads, 0 for all cores")
+      ->check(CLI::Range(0, 4096))
+      ->capture_default_str();
   command->add_flag("--json", context.json, "print the result as one JSON object");
   command->footer(examples({"caucus check model.json votes.soi"}));
   command->callback([flags, &context] {
@@ -39,14 +44,16 @@ void add_check(CLI::App& app, Context& context) {
       return;
     }
     const Style style(context.color_stdout());
-    std::string text = fmt::format("{} ballots against {} data sets simulated from the model\n", goodness.num_ballots, goodness.replicates);
+    std::string text =
+        fmt::format("{} ballots against {} data sets simulated from the model\n", goodness.num_ballots, goodness.replicates);
     for (const GoodnessCheck& check : goodness.checks) {
       const bool fits = check.p_value > 0.05;
-      text += fmt::format("\n{}{}{}: p = {:.3f}, {}{}{}\n", style.bold, check.name, style.reset, check.p_value, fits ? "" : style.warn,
-                          fits ? "no sign of misfit" : "the model does not account for them", style.reset);
+      text += fmt::format("\n{}{}{}: p = {:.3f}, {}{}{}\n", style.bold, check.name, style.reset, check.p_value,
+                          fits ? "" : style.warn, fits ? "no sign of misfit" : "the model does not account for them", style.reset);
       if (!fits)
         for (const Discrepancy& one : check.worst)
-          text += fmt::format("  {}: {:.0f}, expected {:.0f} ({:+.1f} standard deviations)\n", printable(one.what), one.observed, one.expected, one.z);
+          text += fmt::format("  {}: {:.0f}, expected {:.0f} ({:+.1f} standard deviations)\n", printable(one.what), one.observed,
+                              one.expected, one.z);
     }
     print(text);
   });

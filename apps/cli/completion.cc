@@ -74,8 +74,12 @@ std::string fish_script(const CLI::App& app) {
 void add_completion(CLI::App& app, Context&) {
   auto shell = std::make_shared<std::string>();
   CLI::App* command = app.add_subcommand("completion", "Print a completion script for your shell");
-  command->add_option("shell", *shell, "bash, zsh or fish")->required()->check(CLI::IsMember({"bash", "zsh", "fish"}))->type_name("SHELL");
-  command->footer(examples({"source <(caucus completion bash)", "caucus completion fish > ~/.config/fish/completions/caucus.fish"}));
+  command->add_option("shell", *shell, "bash, zsh or fish")
+      ->required()
+      ->check(CLI::IsMember({"bash", "zsh", "fish"}))
+      ->type_name("SHELL");
+  command->footer(
+      examples({"source <(caucus completion bash)", "caucus completion fish > ~/.config/fish/completions/caucus.fish"}));
   command->callback([shell, &app] {
     if (*shell == "fish") return print(fish_script(app));
     print((*shell == "zsh" ? "autoload -U +X bashcompinit && bashcompinit\n" : "") + bash_script(app));

@@ -1,11 +1,11 @@
 #include "console.h"
 
+#include <fmt/format.h>
+#include <unistd.h>
+
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <unistd.h>
-
-#include <fmt/format.h>
 
 #include "caucus/base/error.h"
 
@@ -45,8 +45,9 @@ char32_t next_code_point(std::string_view text, std::size_t& i) {
 
 std::size_t code_point_width(char32_t code) {
   if (code >= 0x300 && code <= 0x36F) return 0;  // combining marks
-  const bool wide = (code >= 0x1100 && code <= 0x115F) || (code >= 0x2E80 && code <= 0xA4CF) || (code >= 0xAC00 && code <= 0xD7A3) ||
-                    (code >= 0xF900 && code <= 0xFAFF) || (code >= 0xFE30 && code <= 0xFE6F) || (code >= 0xFF00 && code <= 0xFF60) ||
+  const bool wide = (code >= 0x1100 && code <= 0x115F) || (code >= 0x2E80 && code <= 0xA4CF) ||
+                    (code >= 0xAC00 && code <= 0xD7A3) || (code >= 0xF900 && code <= 0xFAFF) ||
+                    (code >= 0xFE30 && code <= 0xFE6F) || (code >= 0xFF00 && code <= 0xFF60) ||
                     (code >= 0x1F300 && code <= 0x1FAFF);
   return wide ? 2 : 1;
 }
@@ -123,8 +124,8 @@ Flow ProgressObserver::progress(const Progress& progress) {
         bar = fmt::format("step {}", progress.iteration);
       }
       // Without line wrap: a line longer than the terminal is cut, not written below itself again and again.
-      fmt::print(stderr, "\r\033[K\033[?7l{}{}{} {:.1f} s  {}  objective {:.6g}  {}(Ctrl-C keeps the best so far){}\033[?7h", style.bar, bar, style.reset,
-                 elapsed, progress.phase, progress.objective, style.dim, style.reset);
+      fmt::print(stderr, "\r\033[K\033[?7l{}{}{} {:.1f} s  {}  objective {:.6g}  {}(Ctrl-C keeps the best so far){}\033[?7h",
+                 style.bar, bar, style.reset, elapsed, progress.phase, progress.objective, style.dim, style.reset);
     } else {
       fmt::print(stderr, "{}: step {}{}, objective {:.10g}, {:.0f} s\n", progress.phase, progress.iteration,
                  progress.limit > 0 ? fmt::format(" of {}", progress.limit) : "", progress.objective, elapsed);

@@ -1,11 +1,10 @@
-#include "commands.h"
+#include <fmt/format.h>
 
 #include <filesystem>
 #include <system_error>
 
-#include <fmt/format.h>
-
 #include "caucus/base/error.h"
+#include "commands.h"
 
 namespace caucus::cli {
 
@@ -23,13 +22,19 @@ void add_data_flags(CLI::App& command, DataFlags& flags, const char* format_flag
   command.add_option("--unranked", flags.unranked, "what unlisted items mean: last (below the listed) or absent (took no part)")
       ->check(CLI::IsMember(names(enum_names<Unranked>)))
       ->group("Data");
-  command.add_option("--weight-column", flags.options.weight_column, "CSV: column that holds how often a row counts")->group("Data");
+  command.add_option("--weight-column", flags.options.weight_column, "CSV: column that holds how often a row counts")
+      ->group("Data");
   command.add_option("--columns", flags.options.columns, "CSV: the columns to use, in the order of the format (see docs/data.md)")
       ->delimiter(',')
       ->group("Data");
-  command.add_option("--drop", flags.options.drop, "CSV of ballots: further cells that name no item")->delimiter(',')->group("Data");
-  command.add_option("--keep", flags.options.keep, "CSV of ballots: cells to keep as items (write-in, ...)")->delimiter(',')->group("Data");
-  command.add_option("--top", flags.options.top, "ratings: keep the t best-rated items of each user (0: all, with ties)")->group("Data");
+  command.add_option("--drop", flags.options.drop, "CSV of ballots: further cells that name no item")
+      ->delimiter(',')
+      ->group("Data");
+  command.add_option("--keep", flags.options.keep, "CSV of ballots: cells to keep as items (write-in, ...)")
+      ->delimiter(',')
+      ->group("Data");
+  command.add_option("--top", flags.options.top, "ratings: keep the t best-rated items of each user (0: all, with ties)")
+      ->group("Data");
 }
 
 namespace {

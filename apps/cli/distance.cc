@@ -15,12 +15,21 @@ void add_generate(CLI::App& app, Context& context) {
   auto flags = std::make_shared<Flags>();
   CLI::App* command = app.add_subcommand("generate", "Make a Plackett-Luce mixture at random, to draw data whose truth is known");
   command->add_option("--items", flags->items, "number of items")->check(CLI::Range(2, 1000000))->capture_default_str();
-  command->add_option("-k,--components", flags->components, "number of groups")->check(CLI::Range(1, 100000))->capture_default_str();
-  command->add_option("--informative", flags->informative, "items on which the groups differ: standard normal utilities; the others have 0")->capture_default_str();
+  command->add_option("-k,--components", flags->components, "number of groups")
+      ->check(CLI::Range(1, 100000))
+      ->capture_default_str();
+  command
+      ->add_option("--informative", flags->informative,
+                   "items on which the groups differ: standard normal utilities; the others have 0")
+      ->capture_default_str();
   command->add_option("--seed", flags->seed, "seed; same seed, same model")->capture_default_str();
-  command->add_option("-o,--out", flags->out, "model file to write, - for standard output")->type_name("FILE")->capture_default_str();
-  command->footer(examples({"caucus generate --items 100 -k 3 --informative 5 --out truth.json      the generator of Theorem 1 of Nguyen & Zhang (2023)",
-                            "caucus sample truth.json -n 10000 --out draws.soc", "caucus fit draws.soc -k 3 --out model.json && caucus distance model.json truth.json"}));
+  command->add_option("-o,--out", flags->out, "model file to write, - for standard output")
+      ->type_name("FILE")
+      ->capture_default_str();
+  command->footer(examples(
+      {"caucus generate --items 100 -k 3 --informative 5 --out truth.json      the generator of Theorem 1 of Nguyen & Zhang (2023)",
+       "caucus sample truth.json -n 10000 --out draws.soc",
+       "caucus fit draws.soc -k 3 --out model.json && caucus distance model.json truth.json"}));
   command->callback([flags, &context] {
     if (flags->informative > flags->items) throw UsageError("--informative: more informative items than items");
     const PlackettLuceTruth truth = theorem1_truth(flags->items, flags->components, flags->informative, flags->seed);
@@ -59,7 +68,8 @@ void add_distance(CLI::App& app, Context& context) {
     if (context.json) {
       nlohmann::ordered_json pairs = nlohmann::ordered_json::array();
       for (const GroupPair& pair : result.pairs) {
-        nlohmann::ordered_json row{{"first", pair.first}, {"second", pair.second}, {"kendall", pair.kendall}, {"spearman", pair.spearman}};
+        nlohmann::ordered_json row{
+            {"first", pair.first}, {"second", pair.second}, {"kendall", pair.kendall}, {"spearman", pair.spearman}};
         if (pair.utilities) row["utilities"] = *pair.utilities;
         pairs.push_back(row);
       }
@@ -71,9 +81,11 @@ void add_distance(CLI::App& app, Context& context) {
     std::string text;
     if (result.utilities) text += fmt::format("distance of the utilities, groups matched: {:.6g}\n", *result.utilities);
     for (const GroupPair& pair : result.pairs) {
-      text += fmt::format("  group {} and group {}: {} of {:.0f} pairs of items ordered the other way round", pair.first + 1, pair.second + 1, pair.kendall, num_pairs);
+      text += fmt::format("  group {} and group {}: {} of {:.0f} pairs of items ordered the other way round", pair.first + 1,
+                          pair.second + 1, pair.kendall, num_pairs);
       const double n = static_cast<double>(result.num_items);
-      if (n > 1.0) text += fmt::format(", rank correlation {:.3f}", 1.0 - 6.0 * static_cast<double>(pair.spearman) / (n * n * n - n));
+      if (n > 1.0)
+        text += fmt::format(", rank correlation {:.3f}", 1.0 - 6.0 * static_cast<double>(pair.spearman) / (n * n * n - n));
       if (pair.utilities) text += fmt::format(", utilities {:.6g} apart", *pair.utilities);
       text += "\n";
     }

@@ -1,6 +1,7 @@
+#include "caucus/service/families.h"
+
 #include <fmt/format.h>
 
-#include "caucus/service/families.h"
 #include "commands.h"
 
 namespace caucus::cli {
@@ -65,8 +66,9 @@ std::string to_markdown() {
       text += fmt::format("| `{}` | {} | {} |\n", method.name, cell(method.summary), fmt::join(method.accepts.names(), ", "));
     text += "\n| option | default | values | meaning |\n|---|---|---|---|\n";
     for (const OptionInfo& option : info.options)
-      text += fmt::format("| `{}` | {} | {} | {} |\n", option.name, option.default_value.empty() ? "" : "`" + option.default_value + "`",
-                          cell(range_of(option)), cell(option.help));
+      text += fmt::format("| `{}` | {} | {} | {} |\n", option.name,
+                          option.default_value.empty() ? "" : "`" + option.default_value + "`", cell(range_of(option)),
+                          cell(option.help));
   }
   return text;
 }
@@ -107,8 +109,7 @@ void add_families(CLI::App& app, Context& context) {
     for (const auto& family : families()) {
       const FamilyInfo info = family->info();
       print(fmt::format("{}{:<10}{} {}\n{:11}takes {}\n{:11}methods {}\n", style.bold, info.name, style.reset, info.summary, "",
-                        fmt::join(accepted_by_any(info).names(), ", "), "",
-                        [&] {
+                        fmt::join(accepted_by_any(info).names(), ", "), "", [&] {
                           std::string names;
                           for (const MethodInfo& method : info.methods) names += (names.empty() ? "" : ", ") + method.name;
                           return names;

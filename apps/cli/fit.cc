@@ -1,6 +1,6 @@
-#include <set>
-
 #include <fmt/format.h>
+
+#include <set>
 
 #include "caucus/base/error.h"
 #include "caucus/base/parallel.h"
@@ -33,7 +33,8 @@ std::vector<SharedOption> collect_options() {
   for (const auto& family : families()) {
     const FamilyInfo info = family->info();
     for (const OptionInfo& option : info.options) {
-      const auto found = std::find_if(collected.begin(), collected.end(), [&](const SharedOption& o) { return o.info.name == option.name; });
+      const auto found =
+          std::find_if(collected.begin(), collected.end(), [&](const SharedOption& o) { return o.info.name == option.name; });
       if (found == collected.end())
         collected.push_back({option, {info.name}});
       else
@@ -120,7 +121,9 @@ void add_fit(CLI::App& app, Context& context) {
   add_data_flags(*command, flags->data);
   std::vector<std::string> names;
   for (const auto& family : families()) names.push_back(family->info().name);
-  command->add_option("--family", flags->family, "family of models: see 'caucus families'")->check(CLI::IsMember(names))->capture_default_str();
+  command->add_option("--family", flags->family, "family of models: see 'caucus families'")
+      ->check(CLI::IsMember(names))
+      ->capture_default_str();
   command->add_option("--seed", flags->seed, "seed of all random numbers; same seed, same result")->capture_default_str();
   command->add_option("--threads", context.threads, "number of threads, 0 for all cores; the result does not depend on it")
       ->check(CLI::Range(0, 4096))

@@ -51,10 +51,9 @@ void run_info(const DataFlags& flags, Context& context) {
   const Style style(context.color_stdout());
   std::string text = fmt::format("{}{}{}\n", style.bold, printable(data.source), style.reset);
   text += fmt::format("  {} rankings ({} distinct) of {} items, {}\n", rankings.total_weight(), rankings.size(), data.num_items(),
-                      found.kind == DataKind::complete ? "all complete"
-                      : found.kind == DataKind::pairwise
-                          ? "all pairs"
-                          : fmt::format("{} to {} listed", found.min_length, found.max_length));
+                      found.kind == DataKind::complete   ? "all complete"
+                      : found.kind == DataKind::pairwise ? "all pairs"
+                                                         : fmt::format("{} to {} listed", found.min_length, found.max_length));
   if (!found.complete)
     text += fmt::format("  unlisted items are read as {}\n",
                         data.unranked == Unranked::last ? "last: below the listed ones (--unranked absent if they took no part)"
@@ -80,8 +79,9 @@ void run_info(const DataFlags& flags, Context& context) {
     });
     text += "\n";
   }
-  text += graph.strongly_connected ? "  every item can be compared with every other (strongly connected)\n"
-                                   : fmt::format("  {}not strongly connected:{} {}\n", style.warn, style.reset, printable(describe(graph, data)));
+  text += graph.strongly_connected
+              ? "  every item can be compared with every other (strongly connected)\n"
+              : fmt::format("  {}not strongly connected:{} {}\n", style.warn, style.reset, printable(describe(graph, data)));
 
   std::vector<std::size_t> order(data.num_items());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
@@ -126,7 +126,8 @@ void add_convert(CLI::App& app, Context& context) {
   command->add_flag("--json", context.json, "print what was written and lost as one JSON object");
   command->footer(examples({"caucus convert votes.soi votes.jsonl", "caucus convert ballots.csv ballots.soi --from csv-wide"}));
   command->callback([flags, &context] {
-    if (context.json && flags->out == "-") throw UsageError("--json and writing to standard output exclude each other; name a file");
+    if (context.json && flags->out == "-")
+      throw UsageError("--json and writing to standard output exclude each other; name a file");
     const Dataset data = read_data(context, flags->data);
     WriteOptions options;
     options.format = *enum_from_name<Format>(flags->to);
@@ -135,7 +136,8 @@ void add_convert(CLI::App& app, Context& context) {
     if (context.json)
       print_json({{"out", flags->out}, {"num_rankings", json_count(data.rankings.total_weight())}, {"lost", lost}});
     else if (flags->out != "-")
-      note(context, fmt::format("{} rankings written to {}{}", data.rankings.total_weight(), flags->out, lost.empty() ? ", nothing lost" : ""));
+      note(context, fmt::format("{} rankings written to {}{}", data.rankings.total_weight(), flags->out,
+                                lost.empty() ? ", nothing lost" : ""));
   });
 }
 

@@ -1,9 +1,9 @@
 // caucus: finds the groups in ranked data. The command line.
+#include <fmt/format.h>
+
 #include <cstdio>
 #include <exception>
 #include <new>
-
-#include <fmt/format.h>
 
 #include "caucus/base/error.h"
 #include "commands.h"

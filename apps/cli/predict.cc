@@ -23,7 +23,8 @@ std::string csv_cell(const std::string& text) {
 }
 
 // Ballots beside the covariates are scored; a table without them is predicted all the same.
-nlohmann::ordered_json scores_of_ballots(const RegressionModel& model, const PredictFlags& flags, std::optional<MissingValues> missing, Context& context) {
+nlohmann::ordered_json scores_of_ballots(const RegressionModel& model, const PredictFlags& flags,
+                                         std::optional<MissingValues> missing, Context& context) {
   if (flags.data.path == "-") return nlohmann::ordered_json::object();
   try {
     return ballot_scores(model, read_data(context, flags.data, model.unranked), missing);
@@ -48,7 +49,8 @@ void run_predict(const PredictFlags& flags, Context& context) {
   fmt::format_to(out, "\n");
   for (std::size_t i = 0; i < predictions.rows.size(); ++i) {
     fmt::format_to(out, "{},{}", predictions.rows[i] + 1, csv_cell(model.classes[predictions.predicted[i]]));
-    for (Eigen::Index k = 0; k < predictions.probabilities.cols(); ++k) fmt::format_to(out, ",{}", predictions.probabilities(static_cast<Eigen::Index>(i), k));
+    for (Eigen::Index k = 0; k < predictions.probabilities.cols(); ++k)
+      fmt::format_to(out, ",{}", predictions.probabilities(static_cast<Eigen::Index>(i), k));
     fmt::format_to(out, "\n");
   }
   if (!flags.out.empty()) write_file(flags.out, {csv.data(), csv.size()});
@@ -63,11 +65,14 @@ void run_predict(const PredictFlags& flags, Context& context) {
   if (flags.out.empty()) print({csv.data(), csv.size()});
   if (json.contains("misclassification")) {
     std::string scores = fmt::format("misclassification{} {:.4f}, log loss{} {:.4f}", model.ranking ? " of first places" : "",
-                                     json["misclassification"].get<double>(), model.ranking ? " of whole ballots" : "", json["log_loss"].get<double>());
+                                     json["misclassification"].get<double>(), model.ranking ? " of whole ballots" : "",
+                                     json["log_loss"].get<double>());
     if (json.contains("auc")) scores += fmt::format(", AUC {:.4f}", json["auc"].get<double>());
     scores += fmt::format(", over {} {}", json["num_scored"].get<double>(), model.ranking ? "ballots" : "rows");
-    if (flags.out.empty()) note(context, scores);
-    else print(scores + "\n");
+    if (flags.out.empty())
+      note(context, scores);
+    else
+      print(scores + "\n");
   }
   if (!flags.out.empty()) note(context, fmt::format("Predictions written to {}", flags.out));
 }
@@ -78,12 +83,15 @@ void add_predict(CLI::App& app, Context& context) {
   auto flags = std::make_shared<PredictFlags>();
   CLI::App* command = app.add_subcommand("predict", "Predict classes of new rows with a model of 'caucus regress'");
   command->add_option("model", flags->model, "model file written by 'caucus regress --out'")->required()->type_name("MODEL");
-  command->add_option("data", flags->data.path, "CSV with the columns of the training table, in any order; - for standard input")->required()->type_name("TEST");
+  command->add_option("data", flags->data.path, "CSV with the columns of the training table, in any order; - for standard input")
+      ->required()
+      ->type_name("TEST");
   command->add_option("--missing", flags->missing, "missing values: error, drop (the row) or mean; default: as in training")
       ->check(CLI::IsMember(std::vector<std::string>(enum_names<MissingValues>.begin(), enum_names<MissingValues>.end())));
   command->add_option("-o,--out", flags->out, "write row,predicted,p_CLASS... for every row")->type_name("FILE");
   CLI::Option* json = command->add_flag("--json", context.json, "print the scores as one JSON object");
-  command->add_flag("--curves", flags->curves, "with --json: the calibration curve and, for two classes, the ROC curve")->needs(json);
+  command->add_flag("--curves", flags->curves, "with --json: the calibration curve and, for two classes, the ROC curve")
+      ->needs(json);
   add_data_flags(*command, flags->data);
   command->footer(examples({"caucus predict m.json test.csv --out p.csv", "caucus predict m.json test.csv --json --curves"}));
   command->callback([flags, &context] { run_predict(*flags, context); });

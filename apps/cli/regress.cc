@@ -1,11 +1,11 @@
 // 'caucus regress': what the covariates say about classes or ballots.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <map>
-
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "caucus/base/error.h"
 #include "report.h"
@@ -94,16 +94,18 @@ std::string show_regression(const RegressionFit& fit, const Context& context) {
     }
     text += "\n";
   }
-  text += fmt::format("\nlog-likelihood {:.6f}, log posterior {:.6f}, {} of {} {}", summary.loglik, summary.log_posterior, summary.num_nonzero,
-                      model.lambda.size(), model.is_logit() ? "coefficients not zero" : "weights above zero");
+  text += fmt::format("\nlog-likelihood {:.6f}, log posterior {:.6f}, {} of {} {}", summary.loglik, summary.log_posterior,
+                      summary.num_nonzero, model.lambda.size(), model.is_logit() ? "coefficients not zero" : "weights above zero");
   if (!model.is_logit()) text += fmt::format(", a = {:.4g}", model.a);
-  text += fmt::format("\n{}, {} {}", name_of(summary.stop_reason), summary.iterations, is_sampler(model.method) ? "sweeps" : "steps");
+  text +=
+      fmt::format("\n{}, {} {}", name_of(summary.stop_reason), summary.iterations, is_sampler(model.method) ? "sweeps" : "steps");
   if (summary.ess_min) text += fmt::format(", smallest effective sample size {:.0f}", *summary.ess_min);
   if (summary.rhat_max) text += fmt::format(", largest R-hat {:.3f}", *summary.rhat_max);
   return text + "\n";
 }
 
-std::vector<PathPoint> write_path(const RegressFlags& flags, const RegressionInput& input, const RegressionRequest& request, const Run& run, Context& context) {
+std::vector<PathPoint> write_path(const RegressFlags& flags, const RegressionInput& input, const RegressionRequest& request,
+                                  const Run& run, Context& context) {
   const auto path = regularization_path(input, request, parse_grid(flags.path_grid), run);
   std::string plot = flags.path;
   if (plot.ends_with(".csv")) plot.resize(plot.size() - 4);
@@ -115,7 +117,8 @@ std::vector<PathPoint> write_path(const RegressFlags& flags, const RegressionInp
   return path;
 }
 
-void write_regression_report(const RegressFlags& flags, const RegressionModel& model, const std::vector<PathPoint>& path, const Table& table, Context& context) {
+void write_regression_report(const RegressFlags& flags, const RegressionModel& model, const std::vector<PathPoint>& path,
+                             const Table& table, Context& context) {
   ReportRequest request;
   request.models.push_back(read_report_model(model.to_text(), flags.out.empty() ? flags.method : flags.out));
   if (!path.empty()) request.models.front().json["path"] = report_path(path);
@@ -131,7 +134,8 @@ void run_regress(const RegressFlags& flags, const CLI::App& command, Context& co
   if (flags.ranking == !flags.target.empty())
     throw UsageError(flags.ranking ? "--ranking takes whole ballots as outcome: leave --target out"
                                    : "which column holds the classes? say --target COLUMN, or --ranking for whole ballots");
-  if (flags.path == "-" && (context.json || flags.out == "-")) throw UsageError("--path - fills standard output: give the path, the model or --json a file of its own");
+  if (flags.path == "-" && (context.json || flags.out == "-"))
+    throw UsageError("--path - fills standard output: give the path, the model or --json a file of its own");
   RegressionInput input;
   Table table;
   std::string source, data_digest;
@@ -158,14 +162,18 @@ void run_regress(const RegressFlags& flags, const CLI::App& command, Context& co
     run.observer = &observer;
     if (flags.time_limit > 0.0) run.time_limit = flags.time_limit;
     fit = train(input, request, run);
-    if (!flags.path.empty() && fit.summary.stop_reason != StopReason::interrupted) path = write_path(flags, input, request, run, context);
+    if (!flags.path.empty() && fit.summary.stop_reason != StopReason::interrupted)
+      path = write_path(flags, input, request, run, context);
   }
-  fit.model.provenance = {{"version", CAUCUS_VERSION}, {"command", context.command_line}, {"data", {{"source", source}, {"digest", data_digest}}}};
+  fit.model.provenance = {
+      {"version", CAUCUS_VERSION}, {"command", context.command_line}, {"data", {{"source", source}, {"digest", data_digest}}}};
   if (!flags.out.empty()) write_file(flags.out, fit.model.to_text());
   for (const std::string& text : fit.summary.warnings) warning(context, text);
   if (!flags.report.empty()) write_regression_report(flags, fit.model, path, table, context);
   if (context.json) {
-    nlohmann::ordered_json json{{"family", fit.model.is_logit() ? "logit-lasso" : "pl-regression"}, {"method", flags.method}, {"classes", fit.model.classes}};
+    nlohmann::ordered_json json{{"family", fit.model.is_logit() ? "logit-lasso" : "pl-regression"},
+                                {"method", flags.method},
+                                {"classes", fit.model.classes}};
     json.update(fit.summary.to_json());
     if (!flags.out.empty()) json["model"] = flags.out;
     if (!flags.report.empty()) json["report"] = flags.report;
@@ -175,7 +183,7 @@ void run_regress(const RegressFlags& flags, const CLI::App& command, Context& co
     if (!flags.out.empty()) note(context, fmt::format("Model written to {}", flags.out));
   }
   if (fit.summary.stop_reason == StopReason::interrupted) {
-    note(context, fit.summary.ess_min               ? "Interrupted: these are the draws so far."
+    note(context, fit.summary.ess_min          ? "Interrupted: these are the draws so far."
                   : is_sampler(request.method) ? "Interrupted before the burn-in was over: there is no answer yet."
                                                : "Interrupted: this is the best result so far.");
     context.exit_code = Exit::interrupted;
@@ -194,7 +202,9 @@ void add_regress(CLI::App& app, Context& context) {
   command->add_option("--method", flags->method, "em, gibbs, variational, or the rival logit-lasso")
       ->check(CLI::IsMember(names(enum_names<Method>)))
       ->capture_default_str();
-  command->add_option("--features", flags->features, "further features: \"exp(x1 + x2)\", \"gauss(age, 0, 1)\", \"bumps(all, 5)\"; several with ;")
+  command
+      ->add_option("--features", flags->features,
+                   "further features: \"exp(x1 + x2)\", \"gauss(age, 0, 1)\", \"bumps(all, 5)\"; several with ;")
       ->group("Features");
   command->add_option("--categorical", flags->categorical, "columns of codes to treat as categories; columns with text always are")
       ->delimiter(',')
@@ -208,16 +218,25 @@ void add_regress(CLI::App& app, Context& context) {
     command->add_option("--" + option.name, flags->values[option.name], fmt::format("{} [{}]", option.help, option.default_value))
         ->group("Model")
         ->type_name("");
-  command->add_option("--path", flags->path, "write the weights as a function of a to this CSV, and a plot beside it; - for standard output")->type_name("FILE");
-  command->add_option("--path-grid", flags->path_grid, "the values of a, as in 1,0.5,0.1 [19 values from 10 to 0.01]")->type_name("A,A,...");
+  command
+      ->add_option("--path", flags->path,
+                   "write the weights as a function of a to this CSV, and a plot beside it; - for standard output")
+      ->type_name("FILE");
+  command->add_option("--path-grid", flags->path_grid, "the values of a, as in 1,0.5,0.1 [19 values from 10 to 0.01]")
+      ->type_name("A,A,...");
   command->add_option("--seed", flags->seed, "seed of all random numbers; same seed, same result")->capture_default_str();
   command->add_option("--threads", context.threads, "number of threads, 0 for all cores; the result does not depend on it")
       ->check(CLI::Range(0, 4096))
       ->capture_default_str();
-  command->add_option("--time-limit", flags->time_limit, "stop after this many seconds with the result so far")->check(CLI::NonNegativeNumber);
-  command->add_option("--checkpoint", flags->checkpoint, "samplers: save the chains in this file now and then, and go on from it where it exists")
+  command->add_option("--time-limit", flags->time_limit, "stop after this many seconds with the result so far")
+      ->check(CLI::NonNegativeNumber);
+  command
+      ->add_option("--checkpoint", flags->checkpoint,
+                   "samplers: save the chains in this file now and then, and go on from it where it exists")
       ->type_name("FILE");
-  command->add_option("--checkpoint-every", flags->checkpoint_every, "seconds between two saves")->check(CLI::NonNegativeNumber)->capture_default_str();
+  command->add_option("--checkpoint-every", flags->checkpoint_every, "seconds between two saves")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
   command->add_option("-o,--out", flags->out, "write the model to this file")->type_name("FILE");
   add_report_flag(*command, flags->report);
   command->add_flag("--json", context.json, "print the result as one JSON object");

@@ -1,8 +1,8 @@
 #include "report.h"
 
-#include <map>
-
 #include <fmt/format.h>
+
+#include <map>
 
 #include "caucus/base/error.h"
 #include "caucus/io/source.h"
@@ -24,7 +24,8 @@ std::optional<ClassScores> class_scores(const RegressionModel& model, const Tabl
   scores.labels = predictions.labels;
   scores.fitted_to_these = fitted_to_these;
   for (const std::size_t row : predictions.labelled)
-    for (Eigen::Index k = 0; k < predictions.probabilities.cols(); ++k) scores.probabilities.push_back(predictions.probabilities(static_cast<Eigen::Index>(row), k));
+    for (Eigen::Index k = 0; k < predictions.probabilities.cols(); ++k)
+      scores.probabilities.push_back(predictions.probabilities(static_cast<Eigen::Index>(row), k));
   return scores;
 }
 
@@ -66,10 +67,13 @@ struct ReportFlags {
 // The path of `regress --path` becomes part of the model's JSON: [{"estimate", "a", "lambda"}, ...].
 void add_path(const std::string& file, nlohmann::json& model) {
   const Table table = read_table(file);
-  const Column &estimate = table.column("estimate"), &a = table.column("a"), &outcome = table.column("class"), &feature = table.column("feature"),
-               &value = table.column("value");
-  if (!a.is_numeric() || !value.is_numeric()) throw DataError(fmt::format("{}: the columns a and value must hold numbers", table.source));
-  const auto text = [](const Column& column, std::size_t row) { return column.is_numeric() ? fmt::format("{}", column.numbers[row]) : column.texts[row]; };
+  const Column &estimate = table.column("estimate"), &a = table.column("a"), &outcome = table.column("class"),
+               &feature = table.column("feature"), &value = table.column("value");
+  if (!a.is_numeric() || !value.is_numeric())
+    throw DataError(fmt::format("{}: the columns a and value must hold numbers", table.source));
+  const auto text = [](const Column& column, std::size_t row) {
+    return column.is_numeric() ? fmt::format("{}", column.numbers[row]) : column.texts[row];
+  };
   const auto place = [&](const nlohmann::json& names, const std::string& name) {
     for (std::size_t i = 0; i < names.size(); ++i)
       if ((names[i].is_object() ? names[i].value("name", std::string()) : names[i].get<std::string>()) == name) return i;
@@ -83,7 +87,8 @@ void add_path(const std::string& file, nlohmann::json& model) {
     lambda[place(model["classes"], text(outcome, row))][place(model["features"], text(feature, row))] = value.numbers[row];
   }
   model["path"] = nlohmann::json::array();
-  for (const auto& [key, lambda] : points) model["path"].push_back({{"estimate", key.first}, {"a", key.second}, {"lambda", lambda}});
+  for (const auto& [key, lambda] : points)
+    model["path"].push_back({{"estimate", key.first}, {"a", key.second}, {"lambda", lambda}});
 }
 
 // A file is a model or what `compare --out` wrote.
@@ -131,21 +136,29 @@ void add_report(CLI::App& app, Context& context) {
   auto flags = std::make_shared<ReportFlags>();
   CLI::App* command = app.add_subcommand("report", "Write models as one HTML page to look at");
   command->add_option("models", flags->files, "model files, and what 'compare --out' wrote")->required()->type_name("MODEL");
-  command->add_option("--data", flags->data.path, "the rankings: adds memberships, the map of ballots and the check of the fit")->type_name("DATA");
+  command->add_option("--data", flags->data.path, "the rankings: adds memberships, the map of ballots and the check of the fit")
+      ->type_name("DATA");
   add_data_flags(*command, flags->data);
-  command->add_option("-o,--out", flags->out, "the page to write; a name that ends in .json gets the data alone")->required()->type_name("FILE");
+  command->add_option("-o,--out", flags->out, "the page to write; a name that ends in .json gets the data alone")
+      ->required()
+      ->type_name("FILE");
   command->add_option("--path", flags->path, "regression: what 'regress --path' wrote")->type_name("FILE");
   command->add_option("--title", flags->title, "title of the page");
   command->add_option("--seed", flags->seed, "seed of the sample of ballots and of simulations")->capture_default_str();
-  command->add_option("--threads", context.threads, "number of threads, 0 for all cores")->check(CLI::Range(0, 4096))->capture_default_str();
+  command->add_option("--threads", context.threads, "number of threads, 0 for all cores")
+      ->check(CLI::Range(0, 4096))
+      ->capture_default_str();
   command->add_flag("--json", context.json, "print the result as one JSON object");
-  command->footer(examples({"caucus report model.json --data votes.soi --out report.html", "caucus report two.json three.json --data votes.soi --out report.html   what changed"}));
+  command->footer(examples({"caucus report model.json --data votes.soi --out report.html",
+                            "caucus report two.json three.json --data votes.soi --out report.html   what changed"}));
   command->callback([flags, &context] { run_report(*flags, context); });
 }
 
 #else
 
-std::size_t write_report(const Context&, ReportRequest, const std::string&) { throw UsageError("this build of caucus has no report"); }
+std::size_t write_report(const Context&, ReportRequest, const std::string&) {
+  throw UsageError("this build of caucus has no report");
+}
 
 #endif
 

@@ -1,8 +1,8 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <optional>
-
-#include <fmt/format.h>
 
 #include "caucus/evaluate/membership_agreement.h"
 #include "caucus/io/table.h"
@@ -23,7 +23,9 @@ void add_common(CLI::App& command, ScoreFlags& flags, Context& context) {
   command.add_option("model", flags.model, "model file written by 'caucus fit --out', or by hand")->required()->type_name("MODEL");
   command.add_option("data", flags.data.path, "ranking file, or - for standard input")->required()->type_name("DATA");
   add_data_flags(command, flags.data);
-  command.add_option("--threads", context.threads, "number of threads, 0 for all cores")->check(CLI::Range(0, 4096))->capture_default_str();
+  command.add_option("--threads", context.threads, "number of threads, 0 for all cores")
+      ->check(CLI::Range(0, 4096))
+      ->capture_default_str();
   command.add_flag("--json", context.json, "print the result as one JSON object");
 }
 
@@ -56,9 +58,12 @@ void run_score(const ScoreFlags& flags, Context& context) {
 std::vector<std::uint32_t> read_truth(const std::string& path, std::size_t num_rows) {
   const Table table = read_table(path);
   const auto found = std::ranges::find_if(table.columns, [](const Column& column) { return column.name == "label"; });
-  if (found == table.columns.end() && table.columns.size() != 1) throw DataError(path + ": found no column label; expected one, or a single column");
+  if (found == table.columns.end() && table.columns.size() != 1)
+    throw DataError(path + ": found no column label; expected one, or a single column");
   const Column& column = found == table.columns.end() ? table.columns[0] : *found;
-  if (table.num_rows != num_rows) throw DataError(fmt::format("{}: found {} rows; expected one for each of the {} rows of the rankings", path, table.num_rows, num_rows));
+  if (table.num_rows != num_rows)
+    throw DataError(
+        fmt::format("{}: found {} rows; expected one for each of the {} rows of the rankings", path, table.num_rows, num_rows));
   std::map<std::string, std::uint32_t> names;
   std::vector<std::uint32_t> labels;
   for (std::size_t i = 0; i < num_rows; ++i) {
@@ -70,9 +75,13 @@ std::vector<std::uint32_t> read_truth(const std::string& path, std::size_t num_r
 
 nlohmann::ordered_json agreement_json(const MembershipAgreement& agreement) {
   nlohmann::ordered_json curve = nlohmann::ordered_json::array();
-  for (const CalibrationBin& bin : agreement.calibration) curve.push_back({{"predicted", bin.mean_predicted}, {"observed", bin.observed}, {"count", bin.count}});
-  return {{"variation_of_information", agreement.variation_of_information}, {"adjusted_rand", agreement.adjusted_rand},
-          {"misclassification", agreement.misclassification}, {"calibration_error", agreement.calibration_error}, {"calibration", curve}};
+  for (const CalibrationBin& bin : agreement.calibration)
+    curve.push_back({{"predicted", bin.mean_predicted}, {"observed", bin.observed}, {"count", bin.count}});
+  return {{"variation_of_information", agreement.variation_of_information},
+          {"adjusted_rand", agreement.adjusted_rand},
+          {"misclassification", agreement.misclassification},
+          {"calibration_error", agreement.calibration_error},
+          {"calibration", curve}};
 }
 
 void run_assign(const ScoreFlags& flags, Context& context) {
@@ -110,20 +119,26 @@ void run_assign(const ScoreFlags& flags, Context& context) {
   }
   if (!flags.out.empty()) write_file(flags.out, {csv.data(), csv.size()});
   if (context.json) {
-    nlohmann::ordered_json json{{"num_rankings", json_count(total)}, {"sizes", sizes}, {"share_sure", total > 0.0 ? sure / total : 0.0}, {"out", flags.out}};
+    nlohmann::ordered_json json{{"num_rankings", json_count(total)},
+                                {"sizes", sizes},
+                                {"share_sure", total > 0.0 ? sure / total : 0.0},
+                                {"out", flags.out}};
     if (agreement) json["truth"] = agreement_json(*agreement);
     print_json(json);
   } else if (flags.out.empty()) {
     print({csv.data(), csv.size()});
   } else {
-    for (std::size_t c = 0; c < k; ++c) print(fmt::format("group {}: {} rankings ({:.1f} %)\n", c + 1, sizes[c], 100.0 * sizes[c] / total));
+    for (std::size_t c = 0; c < k; ++c)
+      print(fmt::format("group {}: {} rankings ({:.1f} %)\n", c + 1, sizes[c], 100.0 * sizes[c] / total));
     print(fmt::format("{:.0f} % of them belong to their group with probability above 0.9\n", 100.0 * sure / total));
     note(context, fmt::format("Memberships written to {}", flags.out));
   }
   if (agreement && !context.json)
-    note(context, fmt::format("Against the known groups: {:.2f} % of the rows in another group, adjusted Rand index {:.4f}, variation of information {:.4f} nats; "
-                              "memberships are off by {:.3f} on average", 100.0 * agreement->misclassification, agreement->adjusted_rand,
-                              agreement->variation_of_information, agreement->calibration_error));
+    note(context, fmt::format("Against the known groups: {:.2f} % of the rows in another group, adjusted Rand index {:.4f}, "
+                              "variation of information {:.4f} nats; "
+                              "memberships are off by {:.3f} on average",
+                              100.0 * agreement->misclassification, agreement->adjusted_rand, agreement->variation_of_information,
+                              agreement->calibration_error));
 }
 
 }  // namespace
@@ -142,9 +157,13 @@ void add_assign(CLI::App& app, Context& context) {
   CLI::App* command = app.add_subcommand("assign", "Which group does each ranking belong to");
   add_common(*command, *flags, context);
   command->add_option("-o,--out", flags->out, "write row,weight,label,p1..pK for every ranking, in file order")->type_name("FILE");
-  command->add_option("--truth", flags->truth, "CSV of known groups, one per row (column label): misclassification, Rand index, variation of information, calibration")
+  command
+      ->add_option(
+          "--truth", flags->truth,
+          "CSV of known groups, one per row (column label): misclassification, Rand index, variation of information, calibration")
       ->type_name("FILE");
-  command->footer(examples({"caucus assign model.json votes.soi --out members.csv", "caucus assign model.json drawn.soc --truth labels.csv --out members.csv"}));
+  command->footer(examples({"caucus assign model.json votes.soi --out members.csv",
+                            "caucus assign model.json drawn.soc --truth labels.csv --out members.csv"}));
   command->callback([flags, &context] { run_assign(*flags, context); });
 }
 

@@ -1,15 +1,16 @@
 
+#include "caucus/service/select.h"
+
+#include <fmt/format.h>
+
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
-
-#include <fmt/format.h>
 
 #include "caucus/base/error.h"
 #include "caucus/base/parallel.h"
 #include "caucus/service/compare.h"
 #include "caucus/service/families.h"
-#include "caucus/service/select.h"
 #include "commands.h"
 #include "report.h"
 
@@ -25,7 +26,8 @@ OptionMap parse_settings(const std::vector<std::string>& settings) {
   OptionMap options;
   for (const std::string& setting : settings) {
     const std::size_t equals = setting.find('=');
-    if (equals == std::string::npos) throw UsageError(fmt::format("--set {}: expected NAME=VALUE, as in --set method=em-lsr", setting));
+    if (equals == std::string::npos)
+      throw UsageError(fmt::format("--set {}: expected NAME=VALUE, as in --set method=em-lsr", setting));
     options[setting.substr(0, equals)] = setting.substr(equals + 1);
   }
   return options;
@@ -44,24 +46,34 @@ std::string show_selection(const Selection& selection, const Context& context) {
   const bool heldout = selection.criterion == Criterion::cv || selection.criterion == Criterion::holdout;
   const auto value = [&](const SelectRow& row) {
     switch (selection.criterion) {
-      case Criterion::ebic: return -row.ebic;
-      case Criterion::bic: return -row.bic;
-      case Criterion::aic: return -row.aic;
-      case Criterion::icl: return -row.icl;
-      default: return *row.heldout_mean;
+      case Criterion::ebic:
+        return -row.ebic;
+      case Criterion::bic:
+        return -row.bic;
+      case Criterion::aic:
+        return -row.aic;
+      case Criterion::icl:
+        return -row.icl;
+      default:
+        return *row.heldout_mean;
     }
   };
   double best = -infinity, worst = infinity;
   for (const SelectRow& row : selection.table) best = std::max(best, value(row)), worst = std::min(worst, value(row));
-  std::string text = fmt::format("{}   K  log-likelihood        EBIC         BIC         AIC         ICL{}   seconds{}\n", style.bold,
-                                 heldout ? "   held out per ballot     behind the best" : "", style.reset);
+  std::string text = fmt::format("{}   K  log-likelihood        EBIC         BIC         AIC         ICL{}   seconds{}\n",
+                                 style.bold, heldout ? "   held out per ballot     behind the best" : "", style.reset);
   for (const SelectRow& row : selection.table) {
     const bool chosen = row.k == selection.chosen_k;
-    text += fmt::format("{}{:>4}  {:>14.2f}  {:>10.1f}  {:>10.1f}  {:>10.1f}  {:>10.1f}", chosen ? style.bold : "", row.k, row.loglik, row.ebic, row.bic, row.aic, row.icl);
-    if (heldout) text += fmt::format("   {:>9.5f} ± {:<7.5f}  {:>8.5f} ± {:<7.5f}", *row.heldout_mean, *row.heldout_se, *row.behind_best, *row.behind_se);
-    text += fmt::format("  {:>8.3f}  {}{}{}{}\n", row.seconds, style.bar, bar(value(row), worst, best), style.reset, chosen ? " <- chosen" : "");
+    text += fmt::format("{}{:>4}  {:>14.2f}  {:>10.1f}  {:>10.1f}  {:>10.1f}  {:>10.1f}", chosen ? style.bold : "", row.k,
+                        row.loglik, row.ebic, row.bic, row.aic, row.icl);
+    if (heldout)
+      text += fmt::format("   {:>9.5f} ± {:<7.5f}  {:>8.5f} ± {:<7.5f}", *row.heldout_mean, *row.heldout_se, *row.behind_best,
+                          *row.behind_se);
+    text += fmt::format("  {:>8.3f}  {}{}{}{}\n", row.seconds, style.bar, bar(value(row), worst, best), style.reset,
+                        chosen ? " <- chosen" : "");
   }
-  return text + fmt::format("\n{} group{} by {}\n", selection.chosen_k, selection.chosen_k == 1 ? "" : "s", name_of(selection.criterion));
+  return text +
+         fmt::format("\n{} group{} by {}\n", selection.chosen_k, selection.chosen_k == 1 ? "" : "s", name_of(selection.criterion));
 }
 
 struct SelectFlags {
@@ -98,9 +110,17 @@ void run_select(SelectFlags& flags, Context& context) {
   }
   Json table = Json::array();
   for (const SelectRow& row : selection.table)
-    table.push_back({{"k", row.k}, {"loglik", row.loglik}, {"ebic", row.ebic}, {"bic", row.bic}, {"aic", row.aic}, {"icl", row.icl},
-                     {"heldout_mean", number_or_null(row.heldout_mean)}, {"heldout_se", number_or_null(row.heldout_se)},
-                     {"behind_best", number_or_null(row.behind_best)}, {"behind_se", number_or_null(row.behind_se)}, {"seconds", row.seconds}});
+    table.push_back({{"k", row.k},
+                     {"loglik", row.loglik},
+                     {"ebic", row.ebic},
+                     {"bic", row.bic},
+                     {"aic", row.aic},
+                     {"icl", row.icl},
+                     {"heldout_mean", number_or_null(row.heldout_mean)},
+                     {"heldout_se", number_or_null(row.heldout_se)},
+                     {"behind_best", number_or_null(row.behind_best)},
+                     {"behind_se", number_or_null(row.behind_se)},
+                     {"seconds", row.seconds}});
   Json selected = {{"criterion", name_of(selection.criterion)}, {"chosen_k", selection.chosen_k}, {"table", table}};
 
   Json model = model_to_json(selection.chosen, data, {CAUCUS_VERSION, context.command_line});
@@ -109,7 +129,8 @@ void run_select(SelectFlags& flags, Context& context) {
   for (const std::string& text : selection.chosen.summary.warnings) warning(context, text);
   if (!flags.report.empty()) {
     ReportRequest request;
-    request.models.push_back({flags.out.empty() ? flags.request.family : flags.out, nlohmann::json(model), std::move(selection.chosen.model)});
+    request.models.push_back(
+        {flags.out.empty() ? flags.request.family : flags.out, nlohmann::json(model), std::move(selection.chosen.model)});
     request.data = &data;
     write_report(context, std::move(request), flags.report);
     note(context, fmt::format("Report written to {}", flags.report));
@@ -122,7 +143,8 @@ void run_select(SelectFlags& flags, Context& context) {
     if (!flags.out.empty()) note(context, fmt::format("Model written to {}", flags.out));
   }
   if (!selection.interrupted && flags.request.candidates.size() > 1 && selection.chosen_k == flags.request.candidates.back())
-    note(context, fmt::format("{} groups are the most that were tried: try more, as in -k 1..{}", selection.chosen_k, 2 * selection.chosen_k));
+    note(context, fmt::format("{} groups are the most that were tried: try more, as in -k 1..{}", selection.chosen_k,
+                              2 * selection.chosen_k));
   if (selection.interrupted) {
     note(context, "Interrupted: the table holds the fits that were done.");
     context.exit_code = Exit::interrupted;
@@ -151,16 +173,19 @@ std::string show_comparison(const Comparison& comparison, const Context& context
   const Style style(context.color_stdout());
   std::size_t width = 8;
   for (const CompareRow& row : comparison.table) width = std::max(width, display_width(row.label));
-  std::string text = fmt::format("{}{}   held out per ballot       behind the best         groups   seconds   memory{}\n", style.bold, fit_width("family", width), style.reset);
+  std::string text = fmt::format("{}{}   held out per ballot       behind the best         groups   seconds   memory{}\n",
+                                 style.bold, fit_width("family", width), style.reset);
   for (const CompareRow& row : comparison.table) {
     if (row.refused)
       text += fmt::format("{}   {}left out: {}{}\n", fit_width(row.label, width), style.dim, printable(*row.refused), style.reset);
     else
-      text += fmt::format("{}   {:>10.5f} ± {:<8.5f}  {:>9.5f} ± {:<8.5f}  {:>8.1f}  {:>8.2f}  {:>4.0f} MB\n", fit_width(row.label, width), row.heldout_mean,
-                          row.heldout_se, row.behind_best.mean, row.behind_best.standard_error, row.groups, row.seconds, row.peak_bytes.value_or(0.0) / 1e6);
+      text += fmt::format("{}   {:>10.5f} ± {:<8.5f}  {:>9.5f} ± {:<8.5f}  {:>8.1f}  {:>8.2f}  {:>4.0f} MB\n",
+                          fit_width(row.label, width), row.heldout_mean, row.heldout_se, row.behind_best.mean,
+                          row.behind_best.standard_error, row.groups, row.seconds, row.peak_bytes.value_or(0.0) / 1e6);
   }
   if (!comparison.note.empty()) text += "\n" + comparison.note + "\n";
-  return text + fmt::format("\n{}Mean log-probability of a ballot the model has not seen, ± standard error; higher is better.{}\n", style.dim, style.reset);
+  return text + fmt::format("\n{}Mean log-probability of a ballot the model has not seen, ± standard error; higher is better.{}\n",
+                            style.dim, style.reset);
 }
 
 void run_compare(CompareFlags& flags, Context& context) {
@@ -191,8 +216,13 @@ void run_compare(CompareFlags& flags, Context& context) {
     one["peak_bytes"] = number_or_null(row.peak_bytes);
     table.push_back(one);
   }
-  Json json = {{"schema", "caucus.compare/1"}, {"folds", flags.request.folds}, {"seed", flags.seed}, {"num_rankings", json_count(data.rankings.total_weight())},
-               {"table", table}, {"note", comparison.note}, {"data", {{"digest", digest(data)}, {"source", data.source}}}};
+  Json json = {{"schema", "caucus.compare/1"},
+               {"folds", flags.request.folds},
+               {"seed", flags.seed},
+               {"num_rankings", json_count(data.rankings.total_weight())},
+               {"table", table},
+               {"note", comparison.note},
+               {"data", {{"digest", digest(data)}, {"source", data.source}}}};
   if (!flags.out.empty()) write_file(flags.out, json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
   if (!flags.report.empty()) {
     ReportRequest request;
@@ -217,19 +247,29 @@ void add_select(CLI::App& app, Context& context) {
   add_data_flags(*command, flags->data);
   command->add_option("--family", flags->request.family, "family of models")->capture_default_str();
   command->add_option("-k,--components", flags->candidates, "numbers of groups to try: 1..8 or 1,2,4")->capture_default_str();
-  command->add_option("--criterion", flags->criterion, "ebic (BIC that also counts consensus rankings; the default but for m4), bic, aic, icl, cv (cross-validation) or holdout")
+  command
+      ->add_option(
+          "--criterion", flags->criterion,
+          "ebic (BIC that also counts consensus rankings; the default but for m4), bic, aic, icl, cv (cross-validation) or holdout")
       ->check(CLI::IsMember(std::vector<std::string>(enum_names<Criterion>.begin(), enum_names<Criterion>.end())));
   command->add_option("--folds", flags->request.folds, "folds of cv")->check(CLI::Range(2, 100))->capture_default_str();
-  command->add_option("--holdout", flags->request.holdout, "share of the ballots held out")->check(CLI::Range(0.01, 0.9))->capture_default_str();
-  command->add_flag("--one-se", flags->request.one_standard_error, "cv, holdout: the smallest K within one standard error of the best");
+  command->add_option("--holdout", flags->request.holdout, "share of the ballots held out")
+      ->check(CLI::Range(0.01, 0.9))
+      ->capture_default_str();
+  command->add_flag("--one-se", flags->request.one_standard_error,
+                    "cv, holdout: the smallest K within one standard error of the best");
   command->add_option("--set", flags->settings, "an option of the family, as in --set method=em-lsr")->type_name("NAME=VALUE");
   command->add_option("--seed", flags->seed, "seed of folds and starts")->capture_default_str();
-  command->add_option("--threads", context.threads, "number of threads, 0 for all cores")->check(CLI::Range(0, 4096))->capture_default_str();
-  command->add_option("--time-limit", flags->time_limit, "stop after this many seconds with what is done")->check(CLI::NonNegativeNumber);
+  command->add_option("--threads", context.threads, "number of threads, 0 for all cores")
+      ->check(CLI::Range(0, 4096))
+      ->capture_default_str();
+  command->add_option("--time-limit", flags->time_limit, "stop after this many seconds with what is done")
+      ->check(CLI::NonNegativeNumber);
   command->add_option("-o,--out", flags->out, "write the chosen model to this file")->type_name("FILE");
   add_report_flag(*command, flags->report);
   command->add_flag("--json", context.json, "print the result as one JSON object");
-  command->footer(examples({"caucus select votes.soi -k 1..6 --out model.json", "caucus select votes.soi --criterion cv --one-se"}));
+  command->footer(
+      examples({"caucus select votes.soi -k 1..6 --out model.json", "caucus select votes.soi --criterion cv --one-se"}));
   command->callback([flags, &context] { run_select(*flags, context); });
 }
 
@@ -238,14 +278,25 @@ void add_compare(CLI::App& app, Context& context) {
   CLI::App* command = app.add_subcommand("compare", "Which family of models: held-out likelihood on the same folds");
   command->add_option("data", flags->data.path, "ranking file, or - for standard input")->required()->type_name("DATA");
   add_data_flags(*command, flags->data);
-  command->add_option("--families", flags->contenders, "families, each with a number or range of groups and options if you like: pl:1..8,mallows:3,\"pl:k=2;method=emm\"")
+  command
+      ->add_option(
+          "--families", flags->contenders,
+          "families, each with a number or range of groups and options if you like: pl:1..8,mallows:3,\"pl:k=2;method=emm\"")
       ->delimiter(',')
       ->capture_default_str();
-  command->add_option("-k,--components", flags->candidates, "numbers of groups to choose from on each training part, by EBIC (m4: cross-validation); pl:1..8 for one family")->capture_default_str();
-  command->add_option("--folds", flags->request.folds, "folds of the cross-validation")->check(CLI::Range(2, 100))->capture_default_str();
+  command
+      ->add_option("-k,--components", flags->candidates,
+                   "numbers of groups to choose from on each training part, by EBIC (m4: cross-validation); pl:1..8 for one family")
+      ->capture_default_str();
+  command->add_option("--folds", flags->request.folds, "folds of the cross-validation")
+      ->check(CLI::Range(2, 100))
+      ->capture_default_str();
   command->add_option("--seed", flags->seed, "seed of folds and starts")->capture_default_str();
-  command->add_option("--threads", context.threads, "number of threads, 0 for all cores")->check(CLI::Range(0, 4096))->capture_default_str();
-  command->add_option("--time-limit", flags->time_limit, "stop after this many seconds with what is done")->check(CLI::NonNegativeNumber);
+  command->add_option("--threads", context.threads, "number of threads, 0 for all cores")
+      ->check(CLI::Range(0, 4096))
+      ->capture_default_str();
+  command->add_option("--time-limit", flags->time_limit, "stop after this many seconds with what is done")
+      ->check(CLI::NonNegativeNumber);
   command->add_option("-o,--out", flags->out, "write the table as JSON to this file")->type_name("FILE");
   add_report_flag(*command, flags->report);
   command->add_flag("--json", context.json, "print the result as one JSON object");

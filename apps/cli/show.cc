@@ -1,8 +1,8 @@
 // The fitted model as a person wants to read it, from the model file's JSON alone.
+#include <fmt/format.h>
+
 #include <cmath>
 #include <numeric>
-
-#include <fmt/format.h>
 
 #include "commands.h"
 
@@ -59,8 +59,8 @@ std::string show_utilities(const Json& component, const std::vector<std::string>
     bar += parts[eighths % 8];
     std::string interval;
     if (item < errors.size() && std::isfinite(errors[item])) interval = fmt::format(" ± {:.2f}", 1.96 * errors[item]);
-    text += fmt::format("  {:>4}. {}  {:>+7.2f}{:<8} {:>5.1f}%  {}{}{}{}\n", rank, fit_width(names[item], width), utilities[item], interval,
-                        100.0 * share, style.bar, bar, style.reset, unbounded[item] ? "  (no finite estimate)" : "");
+    text += fmt::format("  {:>4}. {}  {:>+7.2f}{:<8} {:>5.1f}%  {}{}{}{}\n", rank, fit_width(names[item], width), utilities[item],
+                        interval, 100.0 * share, style.bar, bar, style.reset, unbounded[item] ? "  (no finite estimate)" : "");
   }
   return text;
 }
@@ -94,13 +94,15 @@ std::string show_fit(const Json& model, const Context& context) {
   for (const std::string& name : names) width = std::max(width, std::min<std::size_t>(36, display_width(name)));
 
   const Json& components = model["components"];
-  std::string text = fmt::format("{}{} in {} of {} items{}   {}family {}, method {}, {:.3g} s{}\n", style.bold,
-                     plural(static_cast<double>(components.size()), "group"), plural(fit["num_rankings"].get<double>(), "ranking"), names.size(),
-                     style.reset, style.dim, model["family"].get<std::string>(), model["method"].get<std::string>(),
-                     fit["seconds"].get<double>(), style.reset);
-  text += fmt::format("log-likelihood {:.4f}   BIC {:.1f}   AIC {:.1f}   {} parameters   {} after {} steps\n", fit["loglik"].get<double>(),
-                      fit["bic"].get<double>(), fit["aic"].get<double>(), fit["num_parameters"].get<std::int64_t>(),
-                      fit["stop_reason"].get<std::string>(), fit["iterations"].get<int>());
+  std::string text =
+      fmt::format("{}{} in {} of {} items{}   {}family {}, method {}, {:.3g} s{}\n", style.bold,
+                  plural(static_cast<double>(components.size()), "group"), plural(fit["num_rankings"].get<double>(), "ranking"),
+                  names.size(), style.reset, style.dim, model["family"].get<std::string>(), model["method"].get<std::string>(),
+                  fit["seconds"].get<double>(), style.reset);
+  text +=
+      fmt::format("log-likelihood {:.4f}   BIC {:.1f}   AIC {:.1f}   {} parameters   {} after {} steps\n",
+                  fit["loglik"].get<double>(), fit["bic"].get<double>(), fit["aic"].get<double>(),
+                  fit["num_parameters"].get<std::int64_t>(), fit["stop_reason"].get<std::string>(), fit["iterations"].get<int>());
   bool utilities_shown = false;
   for (std::size_t k = 0; k < components.size(); ++k) {
     if (k == most_groups) {
@@ -110,7 +112,8 @@ std::string show_fit(const Json& model, const Context& context) {
     const Json& component = components[k];
     std::string head = fmt::format("Group {}", k + 1);
     if (component.contains("weight")) head += fmt::format(", {:.1f} %", 100.0 * component["weight"].get<double>());
-    if (component.contains("theta") && component["theta"].is_number()) head += fmt::format(", theta {:.3f}", component["theta"].get<double>());
+    if (component.contains("theta") && component["theta"].is_number())
+      head += fmt::format(", theta {:.3f}", component["theta"].get<double>());
     text += fmt::format("\n{}{}{}\n", style.bold, head, style.reset);
     if (component.contains("utilities")) {
       text += show_utilities(component, names, width, style);
@@ -126,7 +129,8 @@ std::string show_fit(const Json& model, const Context& context) {
     }
   }
   if (utilities_shown)
-    text += fmt::format("\n{}Columns: utility (log-worth, mean zero) ± 95 % interval; chance to be first among all items.{}\n", style.dim, style.reset);
+    text += fmt::format("\n{}Columns: utility (log-worth, mean zero) ± 95 % interval; chance to be first among all items.{}\n",
+                        style.dim, style.reset);
   return text;
 }
 

@@ -1,12 +1,13 @@
 // What every family promises, whatever it models. A new family is covered by being listed.
-#include <cmath>
-#include <numeric>
+#include "caucus/service/families.h"
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <numeric>
+
 #include "caucus/base/error.h"
 #include "caucus/base/random.h"
-#include "caucus/service/families.h"
 #include "caucus/service/model_file.h"
 
 namespace caucus {
@@ -23,8 +24,7 @@ Dataset two_groups(std::size_t num_items, std::size_t count, std::size_t length,
   std::vector<double> noisy(num_items);
   for (std::size_t r = 0; r < count; ++r) {
     const double sign = stream.uniform() < 0.6 ? 1.0 : -1.0;
-    for (std::size_t i = 0; i < num_items; ++i)
-      noisy[i] = sign * 0.6 * static_cast<double>(i) + std::log(stream.exponential());
+    for (std::size_t i = 0; i < num_items; ++i) noisy[i] = sign * 0.6 * static_cast<double>(i) + std::log(stream.exponential());
     std::iota(order.begin(), order.end(), ItemId{0});
     std::sort(order.begin(), order.end(), [&](ItemId a, ItemId b) { return noisy[a] < noisy[b]; });
     builder.add(std::span(order).first(length));
@@ -100,7 +100,8 @@ TEST_P(FamilyContract, SameBitsForAnyNumberOfThreads) {
 }
 
 TEST_P(FamilyContract, LoglikIsWhatScoreGives) {
-  if (GetParam().name == "m4") GTEST_SKIP() << "fit.loglik is at the fitted per-ballot weights, score gives the marginal: docs/model-file.md";
+  if (GetParam().name == "m4")
+    GTEST_SKIP() << "fit.loglik is at the fitted per-ballot weights, score gives the marginal: docs/model-file.md";
   const Dataset data = tiny();
   const FitOutcome outcome = fit(data);
   const std::vector<double> log_prob = log_probs(*outcome.model, data, 1);
@@ -123,7 +124,8 @@ TEST_P(FamilyContract, ModelFileRoundTrips) {
   const std::size_t k = loaded.model->num_components();
   const std::vector<double> posterior = memberships(*loaded.model, data, 1);
   for (std::size_t i = 0; i < data.rankings.size(); ++i) {
-    const double sum = std::accumulate(posterior.begin() + static_cast<std::ptrdiff_t>(i * k), posterior.begin() + static_cast<std::ptrdiff_t>((i + 1) * k), 0.0);
+    const double sum = std::accumulate(posterior.begin() + static_cast<std::ptrdiff_t>(i * k),
+                                       posterior.begin() + static_cast<std::ptrdiff_t>((i + 1) * k), 0.0);
     EXPECT_NEAR(sum, 1.0, 1e-9);
   }
 }
@@ -238,7 +240,8 @@ TEST_P(FamilyContract, SamplesInPieces) {
     ASSERT_EQ(piece.data.rankings.num_rows(), count);
     for (std::size_t i = 0; i < count; ++i, ++row) {
       ASSERT_EQ(piece.labels[i], whole.labels[row]);
-      ASSERT_TRUE(piece.data.rankings[piece.data.rankings.row_ranking(i)] == whole.data.rankings[whole.data.rankings.row_ranking(row)]);
+      ASSERT_TRUE(piece.data.rankings[piece.data.rankings.row_ranking(i)] ==
+                  whole.data.rankings[whole.data.rankings.row_ranking(row)]);
     }
   }
 }
@@ -254,7 +257,8 @@ TEST(InitTensor, OneStartIsEnoughForThreeGroups) {
   }
   for (std::size_t k = 0; k < 3; ++k) {
     std::vector<double> utilities(8);
-    for (std::size_t place = 0; place < 8; ++place) utilities[static_cast<std::size_t>(orders[k][place])] = 3.5 - static_cast<double>(place);
+    for (std::size_t place = 0; place < 8; ++place)
+      utilities[static_cast<std::size_t>(orders[k][place])] = 3.5 - static_cast<double>(place);
     pl["components"].push_back({{"weight", weights[k]}, {"utilities", utilities}});
     mallows["components"].push_back({{"weight", weights[k]}, {"consensus", orders[k]}, {"theta", 0.9}});
   }
@@ -263,8 +267,8 @@ TEST(InitTensor, OneStartIsEnoughForThreeGroups) {
     SampleRequest request;
     request.count = 6000;
     const Sample sample = truth.model->sample(request);
-    const FitOutcome outcome =
-        find_family(json["family"].get<std::string>()).fit(sample.data, {{"components", "3"}, {"init", "tensor"}, {starts, "1"}}, {});
+    const FitOutcome outcome = find_family(json["family"].get<std::string>())
+                                   .fit(sample.data, {{"components", "3"}, {"init", "tensor"}, {starts, "1"}}, {});
     double loglik = 0.0;
     const std::vector<double> log_prob = log_probs(*truth.model, sample.data, 1);
     for (std::size_t i = 0; i < log_prob.size(); ++i) loglik += sample.data.rankings.weight(i) * log_prob[i];

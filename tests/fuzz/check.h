@@ -2,13 +2,13 @@
 // and read back.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <set>
 #include <stdexcept>
 #include <string>
 #include <string_view>
-
-#include <fmt/format.h>
 
 #include "caucus/base/error.h"
 #include "caucus/io/io.h"
@@ -32,7 +32,8 @@ inline void check_sound(const Dataset& data) {
     const RankingView ranking = rankings[i];
     require(ranking.size() > 0 && ranking.ends_group(ranking.size() - 1), "empty or open ranking");
     std::set<ItemId> seen;
-    for (const ItemId item : ranking.items()) require(item < data.num_items() && seen.insert(item).second, "wrong or repeated item");
+    for (const ItemId item : ranking.items())
+      require(item < data.num_items() && seen.insert(item).second, "wrong or repeated item");
     ranking.for_each_group([](std::span<const ItemId> group) {
       for (std::size_t k = 1; k < group.size(); ++k) require(group[k - 1] < group[k], "tie-group out of order");
     });
@@ -42,7 +43,8 @@ inline void check_sound(const Dataset& data) {
   require(std::fabs(total - rankings.total_weight()) <= 1e-9 * total, "wrong total");
   for (std::size_t row = 0; row < rankings.num_rows(); ++row) require(rankings.row_ranking(row) < rankings.size(), "wrong row");
   for (const Column& column : data.covariates)
-    require((column.is_numeric() ? column.numbers.size() : column.texts.size()) == rankings.num_rows(), "covariate of wrong length");
+    require((column.is_numeric() ? column.numbers.size() : column.texts.size()) == rankings.num_rows(),
+            "covariate of wrong length");
 }
 
 // Writes and reads again; where the writer says that nothing is lost, nothing may be. Names of columns are the caller's affair:

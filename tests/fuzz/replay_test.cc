@@ -1,12 +1,13 @@
 // The seeds, every prefix and some damaged forms of them, and all inputs that once broke a parser, without a fuzzer.
+#include <gtest/gtest.h>
+
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 
-#include <gtest/gtest.h>
-
 #include "check.h"
 #include "seeds.h"
+#include "support/source_dir.h"
 
 namespace caucus::fuzz {
 namespace {
@@ -36,11 +37,12 @@ TEST(Fuzz, DamagedSeedsDoNoHarm) {
 // Every reader on every other format's text.
 TEST(Fuzz, WrongFormatsDoNoHarm) {
   for (const Seed& seed : seeds())
-    for (const FormatInfo& info : formats()) EXPECT_NO_THROW(check_reader(info.format, seed.text)) << name_of(info.format) << "\n" << seed.text;
+    for (const FormatInfo& info : formats())
+      EXPECT_NO_THROW(check_reader(info.format, seed.text)) << name_of(info.format) << "\n" << seed.text;
 }
 
 TEST(Fuzz, OldFindingsStayFixed) {
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(CAUCUS_SOURCE_DIR "/tests/fuzz/regressions")) {
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(testing::source_dir() + "/tests/fuzz/regressions")) {
     if (!entry.is_regular_file() || entry.path().filename() == "README.md") continue;
     std::ifstream in(entry.path(), std::ios::binary);
     std::ostringstream text;

@@ -1,9 +1,9 @@
 // A program outside the project: reads a file, fits a model, through the installed package alone.
-#include <cmath>
-#include <cstdio>
-
 #include <caucus/io/io.h>
 #include <caucus/service/families.h>
+
+#include <cmath>
+#include <cstdio>
 
 int main(int argc, char** argv) {
   if (argc != 2) return 2;

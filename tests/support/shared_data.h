@@ -1,17 +1,19 @@
 // Where real data lie, for tests that want them: CAUCUS_DATA, or ../shared/data beside the source tree.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <cstdlib>
 #include <filesystem>
 #include <string>
 
-#include <gtest/gtest.h>
+#include "support/source_dir.h"
 
 namespace caucus::testing {
 
 inline std::string shared_data(const std::string& file) {
   const char* folder = std::getenv("CAUCUS_DATA");
-  return (folder != nullptr ? std::string(folder) : std::string(CAUCUS_SOURCE_DIR "/../shared/data")) + "/" + file;
+  return (folder != nullptr ? std::string(folder) : source_dir() + "/../shared/data") + "/" + file;
 }
 
 }  // namespace caucus::testing

@@ -1,9 +1,9 @@
+#include <gtest/gtest.h>
+
 #include <atomic>
 #include <cmath>
 #include <numeric>
 #include <vector>
-
-#include <gtest/gtest.h>
 
 #include "caucus/base/numeric.h"
 #include "caucus/base/options.h"
@@ -57,8 +57,12 @@ TEST(Options, DefaultsStandOnceAndRoundTrip) {
 }
 
 TEST(Options, ReadsEveryKind) {
-  const Options options = parse_options<Options>(
-      {{"components", "7"}, {"tolerance", "1e-3"}, {"strength", "0.5"}, {"flavour", "sweet"}, {"polish", "off"}, {"start", "a.json"}});
+  const Options options = parse_options<Options>({{"components", "7"},
+                                                  {"tolerance", "1e-3"},
+                                                  {"strength", "0.5"},
+                                                  {"flavour", "sweet"},
+                                                  {"polish", "off"},
+                                                  {"start", "a.json"}});
   EXPECT_EQ(options.components, 7);
   EXPECT_EQ(options.tolerance, 1e-3);
   EXPECT_EQ(options.strength, 0.5);
@@ -113,7 +117,11 @@ TEST(Parallel, RunsEveryIndexAndPassesExceptionsOn) {
   std::vector<std::atomic<int>> hits(1000);
   parallel_for(hits.size(), 4, [&](std::size_t i) { ++hits[i]; });
   for (const auto& hit : hits) EXPECT_EQ(hit, 1);
-  EXPECT_THROW(parallel_for(10, 2, [](std::size_t i) { if (i == 7) throw DataError("seven"); }), DataError);
+  EXPECT_THROW(parallel_for(10, 2,
+                            [](std::size_t i) {
+                              if (i == 7) throw DataError("seven");
+                            }),
+               DataError);
 }
 
 TEST(Numeric, StableLogs) {

@@ -22,10 +22,8 @@ std::string join(const std::vector<Diagnostic>& diagnostics) {
 }
 }  // namespace
 
-DataError::DataError(const std::string& message)
-    : Error(message), diagnostics_{Diagnostic{{}, 0, 0, message}} {}
+DataError::DataError(const std::string& message) : Error(message), diagnostics_{Diagnostic{{}, 0, 0, message}} {}
 
-DataError::DataError(std::vector<Diagnostic> diagnostics)
-    : Error(join(diagnostics)), diagnostics_(std::move(diagnostics)) {}
+DataError::DataError(std::vector<Diagnostic> diagnostics) : Error(join(diagnostics)), diagnostics_(std::move(diagnostics)) {}
 
 }  // namespace caucus

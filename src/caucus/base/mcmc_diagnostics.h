@@ -6,8 +6,8 @@
 
 namespace caucus {
 
-// N / (1 + 2 sum of autocorrelations), the sum cut by Geyer's (1992) initial monotone sequence: pairs gamma(2m) + gamma(2m+1) while they are
-// positive, never above the pair before. At most N log10 N (antithetic chains); N for a constant chain. O(N L), L the cut.
+// N / (1 + 2 sum of autocorrelations), the sum cut by Geyer's (1992) initial monotone sequence: pairs gamma(2m) + gamma(2m+1) while
+// they are positive, never above the pair before. At most N log10 N (antithetic chains); N for a constant chain. O(N L), L the cut.
 double effective_sample_size(std::span<const double> draws);
 // The sum over chains.
 double effective_sample_size(const std::vector<std::vector<double>>& chains);

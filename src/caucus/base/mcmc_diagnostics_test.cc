@@ -1,8 +1,8 @@
 #include "caucus/base/mcmc_diagnostics.h"
 
-#include <cmath>
-
 #include <gtest/gtest.h>
+
+#include <cmath>
 
 #include "caucus/base/numeric.h"
 #include "caucus/base/random.h"

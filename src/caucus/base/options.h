@@ -207,8 +207,9 @@ O parse_options(const OptionMap& values) {
 // Checks the ranges of options that a caller filled in directly.
 template <class O>
 void validate_options(const O& options) {
-  std::apply([&](const auto&... fields) { (detail::check_range(fields.name, options.*(fields.member), fields.min, fields.max), ...); },
-             O::fields());
+  std::apply(
+      [&](const auto&... fields) { (detail::check_range(fields.name, options.*(fields.member), fields.min, fields.max), ...); },
+      O::fields());
 }
 
 // The options as text, by name: recorded in the model file.

@@ -18,8 +18,8 @@ namespace caucus {
 int resolve_threads(int threads) { return threads > 0 ? threads : tbb::info::default_concurrency(); }
 
 #ifdef __SANITIZE_THREAD__
-// oneTBB is not built with the sanitizer, which therefore sees neither its locks nor the order they keep, and would report a race wherever
-// one thread hands work to another. Plain threads do the same work here, so that what it reports are races of our own.
+// oneTBB is not built with the sanitizer, which therefore sees neither its locks nor the order they keep, and would report a race
+// wherever one thread hands work to another. Plain threads do the same work here, so that what it reports are races of our own.
 static void run_on_threads(std::size_t count, int threads, const std::function<void(std::size_t)>& body) {
   std::atomic<std::size_t> next{0};
   std::exception_ptr failure;
@@ -54,11 +54,12 @@ void parallel_for(std::size_t count, int threads, const std::function<void(std::
   const tbb::global_control allow(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(resolved));
   tbb::task_arena arena(resolved);
   arena.execute([&] {
-    tbb::parallel_for(tbb::blocked_range<std::size_t>(0, count, 1),
-                      [&](const tbb::blocked_range<std::size_t>& range) {
-                        for (std::size_t i = range.begin(); i < range.end(); ++i) body(i);
-                      },
-                      tbb::simple_partitioner());
+    tbb::parallel_for(
+        tbb::blocked_range<std::size_t>(0, count, 1),
+        [&](const tbb::blocked_range<std::size_t>& range) {
+          for (std::size_t i = range.begin(); i < range.end(); ++i) body(i);
+        },
+        tbb::simple_partitioner());
   });
 #endif
 }

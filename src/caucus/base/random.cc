@@ -1,12 +1,11 @@
 #include "caucus/base/random.h"
 
 #include <algorithm>
-#include <cmath>
-#include <utility>
-
 #include <boost/random/exponential_distribution.hpp>
 #include <boost/random/gamma_distribution.hpp>
 #include <boost/random/normal_distribution.hpp>
+#include <cmath>
+#include <utility>
 
 namespace caucus {
 
@@ -39,10 +38,10 @@ RandomStream::RandomStream(std::uint64_t seed, Purpose purpose, std::uint64_t in
 
 void RandomStream::refill() {
   // The 128-bit counter: 48 bits of block number, 16 of purpose, 64 of index.
-  const auto words = philox4x32_10({static_cast<std::uint32_t>(block_),
-                                    static_cast<std::uint32_t>((block_ >> 32) & 0xFFFF) | std::uint32_t{purpose_} << 16,
-                                    static_cast<std::uint32_t>(index_), static_cast<std::uint32_t>(index_ >> 32)},
-                                   key_);
+  const auto words = philox4x32_10(
+      {static_cast<std::uint32_t>(block_), static_cast<std::uint32_t>((block_ >> 32) & 0xFFFF) | std::uint32_t{purpose_} << 16,
+       static_cast<std::uint32_t>(index_), static_cast<std::uint32_t>(index_ >> 32)},
+      key_);
   buffer_ = {words[0] | std::uint64_t{words[1]} << 32, words[2] | std::uint64_t{words[3]} << 32};
   ++block_;
   position_ = 0;
@@ -61,8 +60,7 @@ std::uint64_t RandomStream::below(std::uint64_t bound) {
   Uint128 product = static_cast<Uint128>((*this)()) * bound;
   if (static_cast<std::uint64_t>(product) < bound) {
     const std::uint64_t threshold = (0 - bound) % bound;
-    while (static_cast<std::uint64_t>(product) < threshold)
-      product = static_cast<Uint128>((*this)()) * bound;
+    while (static_cast<std::uint64_t>(product) < threshold) product = static_cast<Uint128>((*this)()) * bound;
   }
   return static_cast<std::uint64_t>(product >> 64);
 }

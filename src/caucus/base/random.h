@@ -22,12 +22,12 @@ enum class Purpose : std::uint16_t {
   initialise = 2,  // starting points
   kmeans = 3,
   svd = 4,
-  chain = 5,       // one Markov chain
+  chain = 5,  // one Markov chain
   bootstrap = 6,
-  fold = 7,        // cross-validation splits
+  fold = 7,  // cross-validation splits
   permute = 8,
-  generate = 9,    // synthetic truth for experiments
-  augment = 10,    // data augmentation inside a sampler
+  generate = 9,  // synthetic truth for experiments
+  augment = 10,  // data augmentation inside a sampler
 };
 
 // A UniformRandomBitGenerator of 64-bit words with the distributions the families need.

@@ -1,10 +1,10 @@
 #include "caucus/base/random.h"
 
+#include <gtest/gtest.h>
+
 #include <cmath>
 #include <set>
 #include <vector>
-
-#include <gtest/gtest.h>
 
 namespace caucus {
 namespace {
@@ -52,7 +52,8 @@ void expect_moments(Draw draw, Moments expected, double fourth_central) {
     squares += x * x;
   }
   EXPECT_NEAR(sum / count, 0.0, 6.0 * std::sqrt(expected.variance / count));
-  EXPECT_NEAR(squares / count, expected.variance, 6.0 * std::sqrt((fourth_central - expected.variance * expected.variance) / count));
+  EXPECT_NEAR(squares / count, expected.variance,
+              6.0 * std::sqrt((fourth_central - expected.variance * expected.variance) / count));
 }
 
 TEST(RandomStream, DistributionsHaveTheirMoments) {

@@ -1,7 +1,7 @@
 // Which instruction sets the SIMD kernels are compiled for. Include before any header of Highway.
 //
-// Each costs build time. SSSE3 alone is found on no machine that matters; builds with a sanitizer check the code once in vectors and
-// once without, which is enough to see its errors.
+// Each costs build time. SSSE3 alone is found on no machine that matters; builds with a sanitizer check the code once in vectors
+// and once without, which is enough to see its errors.
 #pragma once
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

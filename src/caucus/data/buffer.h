@@ -37,7 +37,9 @@ class Buffer {
   }
   Buffer(const Buffer& other) { append(other); }
   Buffer(Buffer&& other) noexcept
-      : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)), capacity_(std::exchange(other.capacity_, 0)) {}
+      : data_(std::exchange(other.data_, nullptr)),
+        size_(std::exchange(other.size_, 0)),
+        capacity_(std::exchange(other.capacity_, 0)) {}
   Buffer& operator=(Buffer other) noexcept {
     std::swap(data_, other.data_);
     std::swap(size_, other.size_);

@@ -1,10 +1,10 @@
 #include "caucus/data/connectivity.h"
 
-#include <algorithm>
-#include <cstdint>
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstdint>
 
 namespace caucus {
 
@@ -207,7 +207,8 @@ Connectivity connectivity(const Dataset& data) {
   if (result.strongly_connected) return result;
 
   result.largest = static_cast<int>(std::ranges::max_element(result.component_sizes) - result.component_sizes.begin());
-  const auto root = static_cast<Node>(std::ranges::find(result.component_of_item, result.largest) - result.component_of_item.begin());
+  const auto root =
+      static_cast<Node>(std::ranges::find(result.component_of_item, result.largest) - result.component_of_item.begin());
   const std::vector<bool> down = reach(graph, root);
   const std::vector<bool> up = reach(make_graph(num_nodes, edges, true), root);
   for (std::size_t i = 0; i < n; ++i) {

@@ -17,7 +17,7 @@ struct Connectivity {
   int num_components = 0;
   std::vector<int> component_of_item;  // 0-based, numbered by first item
   std::vector<int> component_sizes;
-  int largest = 0;                     // the largest component, the first of equals
+  int largest = 0;  // the largest component, the first of equals
 
   // Of each item to the largest component: above it (beats it, never the other way round), below it, or
   // not comparable with it (apart).

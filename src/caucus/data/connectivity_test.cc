@@ -1,8 +1,8 @@
 #include "caucus/data/connectivity.h"
 
-#include <algorithm>
-
 #include <gtest/gtest.h>
+
+#include <algorithm>
 
 #include "caucus/base/random.h"
 

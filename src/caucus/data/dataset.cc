@@ -1,9 +1,9 @@
 #include "caucus/data/dataset.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <unordered_map>
-
-#include <fmt/format.h>
 
 #include "caucus/base/error.h"
 

@@ -26,7 +26,7 @@ struct Dataset {
   Unranked unranked = Unranked::last;
   std::vector<Column> covariates;  // one value per row of rankings
   std::vector<std::string> warnings;
-  std::string source;              // the file's name, for messages
+  std::string source;  // the file's name, for messages
 
   std::size_t num_items() const { return items.size(); }
 };
@@ -40,10 +40,10 @@ struct DataTraits {
   DataKind kind = DataKind::complete;
   std::size_t min_length = 0;
   std::size_t max_length = 0;
-  bool has_ties = false;       // a tie-group of more than one listed item occurs
-  bool complete = true;        // every ranking lists all items
-  bool top_t = false;          // some list fewer, and the rest are last
-  bool subset = false;         // some list fewer, and the rest are absent
+  bool has_ties = false;  // a tie-group of more than one listed item occurs
+  bool complete = true;   // every ranking lists all items
+  bool top_t = false;     // some list fewer, and the rest are last
+  bool subset = false;    // some list fewer, and the rest are absent
 };
 DataTraits traits(const Dataset& data);
 

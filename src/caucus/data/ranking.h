@@ -25,8 +25,7 @@ inline constexpr std::array<std::string_view, 2> enum_names<Unranked>{"last", "a
 // One ranking, not owned. Items of a tie-group are adjacent and in ascending order.
 class RankingView {
  public:
-  RankingView(std::span<const ItemId> items, const std::uint8_t* group_ends = nullptr)
-      : items_(items), group_ends_(group_ends) {}
+  RankingView(std::span<const ItemId> items, const std::uint8_t* group_ends = nullptr) : items_(items), group_ends_(group_ends) {}
 
   std::size_t size() const { return items_.size(); }
   ItemId operator[](std::size_t position) const { return items_[position]; }

@@ -14,7 +14,8 @@ std::uint32_t most_probable(std::span<const double> probabilities) {
 
 namespace {
 template <class Score>
-double mean_over_rows(std::span<const double> probabilities, std::size_t num_classes, std::span<const std::uint32_t> labels, Score&& score) {
+double mean_over_rows(std::span<const double> probabilities, std::size_t num_classes, std::span<const std::uint32_t> labels,
+                      Score&& score) {
   if (labels.empty()) return 0.0;
   double total = 0.0;
   for (std::size_t i = 0; i < labels.size(); ++i) total += score(probabilities.subspan(i * num_classes, num_classes), labels[i]);
@@ -44,7 +45,8 @@ std::vector<RocPoint> roc_curve(std::span<const double> scores, std::span<const 
   std::vector<std::size_t> order(scores.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return scores[a] > scores[b]; });
-  const auto num_positive = static_cast<double>(std::count_if(positive.begin(), positive.end(), [](std::uint8_t p) { return p != 0; }));
+  const auto num_positive =
+      static_cast<double>(std::count_if(positive.begin(), positive.end(), [](std::uint8_t p) { return p != 0; }));
   const double num_negative = static_cast<double>(positive.size()) - num_positive;
   if (num_positive == 0.0 || num_negative == 0.0) return {};
   std::vector<RocPoint> curve{{infinity, 0.0, 0.0}};
@@ -62,7 +64,8 @@ double auc(std::span<const double> scores, std::span<const std::uint8_t> positiv
   if (curve.empty()) return 0.5;
   double area = 0.0;
   for (std::size_t i = 1; i < curve.size(); ++i)
-    area += (curve[i].false_positive_rate - curve[i - 1].false_positive_rate) * 0.5 * (curve[i].true_positive_rate + curve[i - 1].true_positive_rate);
+    area += (curve[i].false_positive_rate - curve[i - 1].false_positive_rate) * 0.5 *
+            (curve[i].true_positive_rate + curve[i - 1].true_positive_rate);
   return area;
 }
 
@@ -71,7 +74,8 @@ double auc(std::span<const double> probabilities, std::size_t num_classes, std::
   std::vector<double> scores(labels.size());
   std::vector<std::uint8_t> positive(labels.size());
   for (std::size_t k = num_classes == 2 ? 1 : 0; k < num_classes; ++k) {
-    for (std::size_t i = 0; i < labels.size(); ++i) scores[i] = probabilities[i * num_classes + k], positive[i] = labels[i] == k ? 1 : 0;
+    for (std::size_t i = 0; i < labels.size(); ++i)
+      scores[i] = probabilities[i * num_classes + k], positive[i] = labels[i] == k ? 1 : 0;
     const auto hits = static_cast<std::size_t>(std::count(positive.begin(), positive.end(), std::uint8_t{1}));
     if (hits == 0 || hits == labels.size()) continue;
     total += auc(scores, positive);
@@ -86,7 +90,8 @@ std::vector<CalibrationBin> calibration_curve(std::span<const double> probabilit
   for (std::size_t i = 0; i < labels.size(); ++i)
     for (std::size_t k = 0; k < num_classes; ++k) {
       const double value = probabilities[i * num_classes + k];
-      CalibrationBin& bin = bins[std::min(num_bins - 1, static_cast<std::size_t>(std::max(0.0, value) * static_cast<double>(num_bins)))];
+      CalibrationBin& bin =
+          bins[std::min(num_bins - 1, static_cast<std::size_t>(std::max(0.0, value) * static_cast<double>(num_bins)))];
       bin.mean_predicted += value;
       bin.observed += labels[i] == k ? 1.0 : 0.0;
       ++bin.count;

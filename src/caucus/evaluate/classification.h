@@ -18,7 +18,7 @@ double log_loss(std::span<const double> probabilities, std::size_t num_classes, 
 double brier_score(std::span<const double> probabilities, std::size_t num_classes, std::span<const std::uint32_t> labels);
 
 struct RocPoint {
-  double threshold = 0.0;            // scores at or above it count as positive; +inf at the start
+  double threshold = 0.0;  // scores at or above it count as positive; +inf at the start
   double false_positive_rate = 0.0;
   double true_positive_rate = 0.0;
 };

@@ -1,8 +1,8 @@
 #include "caucus/evaluate/classification.h"
 
-#include <cmath>
-
 #include <gtest/gtest.h>
+
+#include <cmath>
 
 #include "caucus/base/random.h"
 
@@ -71,7 +71,8 @@ TEST(Classification, TrueForecastsAreCalibrated) {
   }
   const auto curve = calibration_curve(p, 2, y);
   ASSERT_EQ(curve.size(), 10u);
-  for (const auto& bin : curve) EXPECT_NEAR(bin.observed, bin.mean_predicted, 6.0 * 0.5 / std::sqrt(static_cast<double>(bin.count)));
+  for (const auto& bin : curve)
+    EXPECT_NEAR(bin.observed, bin.mean_predicted, 6.0 * 0.5 / std::sqrt(static_cast<double>(bin.count)));
   EXPECT_LT(calibration_error(curve), 0.03);
 }
 

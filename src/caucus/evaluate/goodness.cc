@@ -1,10 +1,10 @@
 #include "caucus/evaluate/goodness.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-
-#include <fmt/format.h>
 
 #include "caucus/base/error.h"
 #include "caucus/base/parallel.h"
@@ -18,7 +18,10 @@ namespace {
 class Counter {
  public:
   Counter(const Dataset& data, std::span<const ItemId> shown_items)
-      : num_items_(data.num_items()), unranked_(data.unranked), shown_(shown_items.begin(), shown_items.end()), place_(num_items_) {}
+      : num_items_(data.num_items()),
+        unranked_(data.unranked),
+        shown_(shown_items.begin(), shown_items.end()),
+        place_(num_items_) {}
 
   std::size_t size() const { return 2 * num_items_ + num_pairs(); }
   std::size_t num_pairs() const { return shown_.size() * (shown_.size() - 1) / 2; }
@@ -66,7 +69,8 @@ std::vector<std::uint32_t> groups_of(RankingView ranking) {
 }
 
 GoodnessCheck judge(std::string name, std::size_t begin, std::size_t end, std::span<const double> observed,
-                    const std::vector<std::vector<double>>& replicates, const std::vector<std::string>& labels, std::size_t max_worst) {
+                    const std::vector<std::vector<double>>& replicates, const std::vector<std::string>& labels,
+                    std::size_t max_worst) {
   GoodnessCheck check;
   check.name = std::move(name);
   const double count = static_cast<double>(replicates.size());
@@ -76,7 +80,9 @@ GoodnessCheck judge(std::string name, std::size_t begin, std::size_t end, std::s
   for (const auto& replicate : replicates)
     for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += centred(replicate, i), squares[i] += std::pow(centred(replicate, i), 2);
   // Mean and deviation over `number` replicates with these sums; half a ballot: no division by zero for counts that never vary.
-  const auto deviation_of = [](double total, double square, double number) { return std::sqrt(std::max(0.0, square - total * total / number) / (number - 1.0) + 0.25); };
+  const auto deviation_of = [](double total, double square, double number) {
+    return std::sqrt(std::max(0.0, square - total * total / number) / (number - 1.0) + 0.25);
+  };
   double statistic = 0.0;
   for (std::size_t i = 0; i < sum.size(); ++i) {
     mean[i] = sum[i] / count + replicates[0][begin + i];
@@ -101,7 +107,8 @@ GoodnessCheck judge(std::string name, std::size_t begin, std::size_t end, std::s
   const std::size_t most = std::min(max_worst, order.size());
   std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(most), order.end(),
                     [&](std::size_t a, std::size_t b) { return std::abs(z(a)) > std::abs(z(b)); });
-  for (std::size_t i = 0; i < most; ++i) check.worst.push_back({labels[order[i]], observed[order[i]], mean[order[i] - begin], z(order[i])});
+  for (std::size_t i = 0; i < most; ++i)
+    check.worst.push_back({labels[order[i]], observed[order[i]], mean[order[i] - begin], z(order[i])});
   return check;
 }
 
@@ -160,7 +167,8 @@ Goodness goodness_of_fit(const FittedModel& model, const Dataset& data, const Go
         for (ItemId item : drawn.items())
           if (takes_part[item] != 0) seen.push_back(item);
       } else {
-        seen.assign(drawn.items().begin(), drawn.items().begin() + static_cast<std::ptrdiff_t>(std::min(ballot.size(), drawn.size())));
+        seen.assign(drawn.items().begin(),
+                    drawn.items().begin() + static_cast<std::ptrdiff_t>(std::min(ballot.size(), drawn.size())));
       }
       counter.add(seen, std::span(groups[ballots[row]]).first(seen.size()), counts);
     }
@@ -174,16 +182,20 @@ Goodness goodness_of_fit(const FittedModel& model, const Dataset& data, const Go
   }
   std::size_t at = layout.pairs_begin();
   for (std::size_t a = 0; a < shown.size(); ++a)
-    for (std::size_t b = a + 1; b < shown.size(); ++b, ++at) labels[at] = fmt::format("{} above {}", data.items[shown[a]], data.items[shown[b]]);
+    for (std::size_t b = a + 1; b < shown.size(); ++b, ++at)
+      labels[at] = fmt::format("{} above {}", data.items[shown[a]], data.items[shown[b]]);
 
   Goodness result;
   result.num_ballots = ballots.size();
   result.replicates = options.replicates;
   result.checks.push_back(judge("first places", 0, data.num_items(), observed, replicates, labels, options.max_worst));
-  if (layout.num_pairs() > 0) result.checks.push_back(judge("pairs", layout.pairs_begin(), layout.lengths_begin(), observed, replicates, labels, options.max_worst));
+  if (layout.num_pairs() > 0)
+    result.checks.push_back(
+        judge("pairs", layout.pairs_begin(), layout.lengths_begin(), observed, replicates, labels, options.max_worst));
   const DataTraits found = traits(data);
   if (found.min_length != found.max_length)
-    result.checks.push_back(judge("ballot lengths", layout.lengths_begin(), layout.size(), observed, replicates, labels, options.max_worst));
+    result.checks.push_back(
+        judge("ballot lengths", layout.lengths_begin(), layout.size(), observed, replicates, labels, options.max_worst));
   return result;
 }
 

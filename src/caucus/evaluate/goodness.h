@@ -11,16 +11,16 @@ namespace caucus {
 
 // One number that the data and the model may disagree on.
 struct Discrepancy {
-  std::string what;     // "first places of Park", "Park above Cinema", "length of ballots that begin with Park"
+  std::string what;  // "first places of Park", "Park above Cinema", "length of ballots that begin with Park"
   double observed = 0.0;
   double expected = 0.0;
-  double z = 0.0;       // (observed - expected) / standard deviation over the replicates
+  double z = 0.0;  // (observed - expected) / standard deviation over the replicates
 };
 
 struct GoodnessCheck {
-  std::string name;     // "first places", "pairs", "ballot lengths"
-  double statistic = 0.0;  // sum of z^2
-  double p_value = 1.0;    // (1 + replicates at least as far out) / (1 + replicates)
+  std::string name;                // "first places", "pairs", "ballot lengths"
+  double statistic = 0.0;          // sum of z^2
+  double p_value = 1.0;            // (1 + replicates at least as far out) / (1 + replicates)
   std::vector<Discrepancy> worst;  // by |z|, at most max_worst
 };
 
@@ -41,9 +41,9 @@ struct GoodnessOptions {
 
 // Each replicate draws one complete ranking per observed ballot and observes it as that ballot was observed: the same number of
 // places listed, the same tie pattern, or the same participants. The checks condition on these, so "ballot lengths" tests
-// whether length goes with preference, which every family here assumes it does not. Parameters are not refitted to the replicates, which
-// makes the p-values conservative (Robins, van der Vaart & Ventura 2000). Throws DataError where a tie is an outcome of its own
-// (Davidson-Luce) and so cannot be observed through a draw without ties.
+// whether length goes with preference, which every family here assumes it does not. Parameters are not refitted to the replicates,
+// which makes the p-values conservative (Robins, van der Vaart & Ventura 2000). Throws DataError where a tie is an outcome of its
+// own (Davidson-Luce) and so cannot be observed through a draw without ties.
 Goodness goodness_of_fit(const FittedModel& model, const Dataset& data, const GoodnessOptions& options);
 
 }  // namespace caucus

@@ -55,7 +55,8 @@ Dataset ballots(const FittedMixture& model, std::size_t count, std::uint64_t see
     if (cut == Cut::top)
       kept.resize(1 + random.below(n - 1));
     else
-      std::erase_if(kept, [&, gone = static_cast<ItemId>(random.below(n)), too = static_cast<ItemId>(random.below(n))](ItemId item) { return item == gone || item == too; });
+      std::erase_if(kept, [&, gone = static_cast<ItemId>(random.below(n)),
+                           too = static_cast<ItemId>(random.below(n))](ItemId item) { return item == gone || item == too; });
     builder.add(kept);
   }
   data.rankings = builder.build();
@@ -80,7 +81,8 @@ TEST_P(GoodnessOfTheTruth, PValuesAreUniform) {
   std::map<std::string, std::vector<double>> values;
   for (int trial = 0; trial < trials; ++trial) {
     options.seed = static_cast<std::uint64_t>(10 + trial);
-    for (const GoodnessCheck& one : goodness_of_fit(model, ballots(model, 120, 5000 + static_cast<std::uint64_t>(trial), GetParam()), options).checks)
+    for (const GoodnessCheck& one :
+         goodness_of_fit(model, ballots(model, 120, 5000 + static_cast<std::uint64_t>(trial), GetParam()), options).checks)
       values[one.name].push_back(one.p_value);
   }
   EXPECT_EQ(values.size(), GetParam() == Cut::none ? 2u : 3u);
@@ -88,7 +90,8 @@ TEST_P(GoodnessOfTheTruth, PValuesAreUniform) {
     ASSERT_EQ(p.size(), static_cast<std::size_t>(trials));
     // Four standard errors of a share of 400.
     for (const double level : {0.1, 0.5, 0.9}) {
-      const auto below = static_cast<double>(std::ranges::count_if(p, [&](double value) { return value <= level + 1e-9; })) / trials;
+      const auto below =
+          static_cast<double>(std::ranges::count_if(p, [&](double value) { return value <= level + 1e-9; })) / trials;
       EXPECT_NEAR(below, level, 4.0 * std::sqrt(level * (1.0 - level) / trials)) << name;
     }
   }
@@ -96,7 +99,8 @@ TEST_P(GoodnessOfTheTruth, PValuesAreUniform) {
 
 INSTANTIATE_TEST_SUITE_P(Kinds, GoodnessOfTheTruth, testing::Values(Cut::none, Cut::top, Cut::subset));
 
-// Two opposite groups under a model of one: every candidate has half of each pair, so pairs agree, but the ends come first too often.
+// Two opposite groups under a model of one: every candidate has half of each pair, so pairs agree, but the ends come first too
+// often.
 TEST(Goodness, AMissingGroupShowsInFirstPlaces) {
   const Dataset data = ballots(model_of(opposites(1.0)), 2000, 3, Cut::none);
   const Goodness goodness = goodness_of_fit(model_of(Parameters(1, n)), data, {});
@@ -104,14 +108,17 @@ TEST(Goodness, AMissingGroupShowsInFirstPlaces) {
   EXPECT_EQ(check(goodness, "first places").p_value, 0.01);
   EXPECT_GT(check(goodness, "pairs").p_value, 0.01);
   const Discrepancy& worst = check(goodness, "first places").worst[0];
-  EXPECT_TRUE(worst.what == "first places of i1" || worst.what == "first places of i6" || worst.what == "first places of i3" || worst.what == "first places of i4") << worst.what;
+  EXPECT_TRUE(worst.what == "first places of i1" || worst.what == "first places of i6" || worst.what == "first places of i3" ||
+              worst.what == "first places of i4")
+      << worst.what;
   EXPECT_GT(std::abs(worst.z), 5.0);
   EXPECT_NEAR(worst.expected, 2000.0 / 6.0, 15.0);
 }
 
 TEST(Goodness, AWrongOrderShowsInPairs) {
   Parameters truth(1, n), wrong(1, n);
-  for (std::size_t i = 0; i < n; ++i) truth.utilities[i] = 0.2 * (2.5 - static_cast<double>(i)), wrong.utilities[i] = -truth.utilities[i];
+  for (std::size_t i = 0; i < n; ++i)
+    truth.utilities[i] = 0.2 * (2.5 - static_cast<double>(i)), wrong.utilities[i] = -truth.utilities[i];
   const Goodness goodness = goodness_of_fit(model_of(wrong), ballots(model_of(truth), 1000, 4, Cut::none), {});
   EXPECT_EQ(check(goodness, "pairs").p_value, 0.01);
   EXPECT_EQ(check(goodness, "pairs").worst[0].what, "i1 above i6");

@@ -7,7 +7,8 @@
 
 namespace caucus {
 
-MembershipAgreement membership_agreement(std::span<const double> memberships, std::size_t num_groups, std::span<const std::uint32_t> labels) {
+MembershipAgreement membership_agreement(std::span<const double> memberships, std::size_t num_groups,
+                                         std::span<const std::uint32_t> labels) {
   MembershipAgreement result;
   if (labels.empty()) return result;
   const std::size_t num_rows = labels.size(), num_known = std::size_t{*std::ranges::max_element(labels)} + 1;

@@ -1,11 +1,11 @@
 #include "caucus/evaluate/model_distance.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <unordered_map>
-
-#include <fmt/format.h>
 
 #include "caucus/base/error.h"
 #include "caucus/base/numeric.h"
@@ -41,7 +41,9 @@ std::vector<Group> groups_of(const FittedModel& model, std::span<const ItemId> p
       }
       if (group.order.size() == position.size()) groups.push_back(std::move(group));
     }
-  if (groups.empty()) throw DataError(fmt::format("a model of the family '{}' has no groups with utilities or a consensus ranking to compare", model.family()));
+  if (groups.empty())
+    throw DataError(
+        fmt::format("a model of the family '{}' has no groups with utilities or a consensus ranking to compare", model.family()));
   return groups;
 }
 
@@ -64,7 +66,8 @@ ModelDistance distance_between(const FittedModel& first, const FittedModel& seco
     if (found == number.end()) throw DataError(fmt::format("the second model's item '{}' is not in the first", item));
     other.push_back(found->second);
   }
-  if (other.size() != n) throw DataError(fmt::format("the first model has {} items, the second {}; expected the same items", n, other.size()));
+  if (other.size() != n)
+    throw DataError(fmt::format("the first model has {} items, the second {}; expected the same items", n, other.size()));
 
   const std::vector<Group> a = groups_of(first, own), b = groups_of(second, other);
   const auto has_utilities = [](const Group& group) { return !group.utilities.empty(); };
@@ -82,7 +85,8 @@ ModelDistance distance_between(const FittedModel& first, const FittedModel& seco
   for (std::size_t i = 0; i < a.size(); ++i) {
     const std::size_t j = choice[i];
     if (j >= b.size()) continue;
-    GroupPair pair{i, j, kendall_distance(a[i].order, b[j].order), rank_distance(Distance::spearman, inverse_order(a[i].order), inverse_order(b[j].order)), std::nullopt};
+    GroupPair pair{i, j, kendall_distance(a[i].order, b[j].order),
+                   rank_distance(Distance::spearman, inverse_order(a[i].order), inverse_order(b[j].order)), std::nullopt};
     if (both) {
       pair.utilities = std::sqrt(squared_gap(a[i], b[j]));
       total += squared_gap(a[i], b[j]);

@@ -17,14 +17,15 @@ struct GroupPair {
 };
 
 struct ModelDistance {
-  std::vector<GroupPair> pairs;   // as many as the smaller model has groups, in the order of the first model's
-  std::optional<double> utilities;  // dist(theta, theta*) of Nguyen & Zhang (2023), eq. (4): both have utilities and equally many groups
+  std::vector<GroupPair> pairs;  // as many as the smaller model has groups, in the order of the first model's
+  std::optional<double>
+      utilities;  // dist(theta, theta*) of Nguyen & Zhang (2023), eq. (4): both have utilities and equally many groups
   std::size_t num_items = 0;
 };
 
-// Groups are matched one to one so that the sum of squared distances of utilities is least where both models have utilities, otherwise the
-// sum of Kendall distances of their orders. Items are matched by name. Throws DataError where the items differ or a model has neither
-// utilities nor consensus rankings.
+// Groups are matched one to one so that the sum of squared distances of utilities is least where both models have utilities,
+// otherwise the sum of Kendall distances of their orders. Items are matched by name. Throws DataError where the items differ or a
+// model has neither utilities nor consensus rankings.
 ModelDistance distance_between(const FittedModel& first, const FittedModel& second);
 
 }  // namespace caucus

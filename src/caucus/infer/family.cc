@@ -1,9 +1,9 @@
 #include "caucus/infer/family.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <unordered_set>
-
-#include <fmt/format.h>
 
 #include "caucus/base/error.h"
 

@@ -32,7 +32,8 @@ std::vector<double> seed_centroids(std::span<const double> points, std::size_t d
     const std::size_t pick = total > 0.0 ? random.categorical(chance) : random.below(count);
     std::copy_n(points.data() + pick * dimension, dimension, centroids.data() + c * dimension);
     for (std::size_t i = 0; i < count; ++i)
-      nearest[i] = std::min(nearest[i], squared_distance(points.data() + i * dimension, centroids.data() + c * dimension, dimension));
+      nearest[i] =
+          std::min(nearest[i], squared_distance(points.data() + i * dimension, centroids.data() + c * dimension, dimension));
   }
   return centroids;
 }
@@ -79,13 +80,14 @@ KMeansResult lloyd(std::span<const double> points, std::size_t dimension, std::s
 
 }  // namespace
 
-KMeansResult kmeans(std::span<const double> points, std::size_t dimension, std::span<const double> weights, std::size_t clusters, int restarts,
-                    std::uint64_t seed, std::uint64_t first_stream, int threads) {
+KMeansResult kmeans(std::span<const double> points, std::size_t dimension, std::span<const double> weights, std::size_t clusters,
+                    int restarts, std::uint64_t seed, std::uint64_t first_stream, int threads) {
   // Restarts compete on every stride-th point; the best of them is finished on all.
   const std::size_t count = points.size() / dimension, stride = std::max<std::size_t>(count / restart_points, 1);
   std::vector<double> few, few_weights;
   for (std::size_t i = 0; stride > 1 && i < count; i += stride) {
-    few.insert(few.end(), points.begin() + static_cast<std::ptrdiff_t>(i * dimension), points.begin() + static_cast<std::ptrdiff_t>((i + 1) * dimension));
+    few.insert(few.end(), points.begin() + static_cast<std::ptrdiff_t>(i * dimension),
+               points.begin() + static_cast<std::ptrdiff_t>((i + 1) * dimension));
     few_weights.push_back(weights.empty() ? 1.0 : weights[i]);
   }
   const std::span<const double> used = stride > 1 ? std::span<const double>(few) : points;

@@ -57,11 +57,11 @@ class LbfgsMemory {
   std::deque<Pair> pairs_;
 };
 
-
-// Maximises value(x, gradient) from x: a small driver for smooth functions of moderate size. metric: positive diagonal scale of a first step.
-// Returns the best value; x holds its place. Stops when the expected gain is below tolerance.
+// Maximises value(x, gradient) from x: a small driver for smooth functions of moderate size. metric: positive diagonal scale of a
+// first step. Returns the best value; x holds its place. Stops when the expected gain is below tolerance.
 template <class Value>
-double lbfgs_maximise(Value&& value, std::vector<double>& x, const std::vector<double>& metric, int max_evaluations, double tolerance) {
+double lbfgs_maximise(Value&& value, std::vector<double>& x, const std::vector<double>& metric, int max_evaluations,
+                      double tolerance) {
   LbfgsMemory memory;
   std::vector<double> g(x.size()), g_next(x.size());
   double here = value(x, g);

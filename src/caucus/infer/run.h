@@ -34,8 +34,8 @@ struct Run {
   int threads = 0;  // 0: all cores
   Observer* observer = nullptr;
   double time_limit = infinity;  // seconds from `started`
-  // A group for each distinct ranking of the data, below the number of components: mixtures fitted by EM begin one more start there.
-  // Empty: none. Families that have no use for it ignore it.
+  // A group for each distinct ranking of the data, below the number of components: mixtures fitted by EM begin one more start
+  // there. Empty: none. Families that have no use for it ignore it.
   std::span<const std::uint32_t> labels{};
   std::chrono::steady_clock::time_point started = std::chrono::steady_clock::now();
 

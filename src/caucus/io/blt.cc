@@ -9,9 +9,9 @@
 //
 // Separators may be blanks or commas, and the 0 after a ballot may be missing; councils publish both. Such a comma file may give
 // names as "Candidate 1","Adam","Party".
-#include <algorithm>
-
 #include <fmt/format.h>
+
+#include <algorithm>
 
 #include "caucus/io/csv.h"
 #include "caucus/io/diagnostics.h"
@@ -65,7 +65,8 @@ class BltReader {
   }
 
   void read_counts() {
-    if (!next_line()) throw DataError(source_.name() + ": is empty, expected a blt file: a line with the numbers of candidates and seats");
+    if (!next_line())
+      throw DataError(source_.name() + ": is empty, expected a blt file: a line with the numbers of candidates and seats");
     std::string_view rest = content_;
     const auto items = parse_count(next_token(rest));
     const auto seats = parse_count(next_token(rest));
@@ -148,7 +149,8 @@ class BltReader {
         return false;
       }
       if (!rows_.push(id_of(*number))) {
-        diagnostics_.add(line_number_, column(digits), fmt::format("found candidate {} a second time, expected each once in a ballot", *number));
+        diagnostics_.add(line_number_, column(digits),
+                         fmt::format("found candidate {} a second time, expected each once in a ballot", *number));
         return false;
       }
       if (digits.size() == rest.size()) break;
@@ -224,7 +226,8 @@ class BltReader {
     if (num_zero_ > 0) data.warnings.push_back(fmt::format("{} ballots with a count of 0 were dropped", num_zero_));
     if (names_.size() != claimed_)
       data.warnings.push_back(fmt::format("the first line says {} candidates, the file names {}", claimed_, names_.size()));
-    if (num_withdrawn_ > 0) data.warnings.push_back(fmt::format("{} candidates are marked as withdrawn; they were kept", num_withdrawn_));
+    if (num_withdrawn_ > 0)
+      data.warnings.push_back(fmt::format("{} candidates are marked as withdrawn; they were kept", num_withdrawn_));
     return data;
   }
 

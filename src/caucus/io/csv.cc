@@ -21,8 +21,8 @@ void CsvReader::quoted_cell(std::size_t line_begin) {
   for (;;) {
     const std::size_t quote = text_.find('"', position_);
     const std::size_t end = quote == std::string_view::npos ? text_.size() : quote;
-    next_line_ += static_cast<std::size_t>(std::count(text_.begin() + static_cast<std::ptrdiff_t>(position_),
-                                                      text_.begin() + static_cast<std::ptrdiff_t>(end), '\n'));
+    next_line_ += static_cast<std::size_t>(
+        std::count(text_.begin() + static_cast<std::ptrdiff_t>(position_), text_.begin() + static_cast<std::ptrdiff_t>(end), '\n'));
     const bool doubled = quote != std::string_view::npos && quote + 1 < text_.size() && text_[quote + 1] == '"';
     if (doubled) {
       if (copy == nullptr) copy = &unescaped_.emplace_back();

@@ -21,7 +21,7 @@ class CsvReader {
   // Cells point into `text`, or into the reader where a doubled quote had to be undone: both must outlive them.
   CsvReader(std::string_view text, char delimiter) : text_(text), delimiter_(delimiter) {}
 
-  bool next();                                         // false at the end
+  bool next();  // false at the end
   std::span<const CsvCell> cells() const { return cells_; }
   std::size_t line() const { return line_; }           // of the record's first byte, from 1
   bool unterminated() const { return unterminated_; }  // the record's last quote is never closed

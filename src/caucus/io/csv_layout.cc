@@ -1,10 +1,10 @@
 #include "caucus/io/csv_layout.h"
 
-#include <algorithm>
-#include <initializer_list>
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+
+#include <algorithm>
+#include <initializer_list>
 
 #include "caucus/io/text.h"
 
@@ -40,13 +40,14 @@ struct Finder {
                   "respondentid", "subject", "participant", "race", "raceid", "id"});
   }
   std::size_t item() const {
-    return named({"item", "itemid", "candidate", "candidateid", "alternative", "choice", "movie", "movieid", "product", "productid", "option",
-                  "name", "object", "driver", "team", "player", "model"});
+    return named({"item", "itemid", "candidate", "candidateid", "alternative", "choice", "movie", "movieid", "product", "productid",
+                  "option", "name", "object", "driver", "team", "player", "model"});
   }
 
   // A column that numbers a rank: "rank1", "Choice 2", "3rd choice", "pos10". 0 where it is none.
   static std::uint64_t rank_number(std::string_view name) {
-    static constexpr std::string_view words[] = {"rank", "ranking", "choice", "pos", "position", "preference", "pref", "place", "vote"};
+    static constexpr std::string_view words[] = {"rank",       "ranking", "choice", "pos", "position",
+                                                 "preference", "pref",    "place",  "vote"};
     const std::string text = plain(name);
     std::size_t begin = 0;
     while (begin < text.size() && !is_digit(text[begin])) ++begin;
@@ -135,8 +136,10 @@ struct Finder {
   }
 
   bool pairwise(CsvLayout& layout) const {
-    std::size_t a = named({"modela", "itema", "a", "playera", "teama", "left", "item1", "player1", "team1", "model1", "optiona", "option1"});
-    std::size_t b = named({"modelb", "itemb", "b", "playerb", "teamb", "right", "item2", "player2", "team2", "model2", "optionb", "option2"});
+    std::size_t a =
+        named({"modela", "itema", "a", "playera", "teama", "left", "item1", "player1", "team1", "model1", "optiona", "option1"});
+    std::size_t b =
+        named({"modelb", "itemb", "b", "playerb", "teamb", "right", "item2", "player2", "team2", "model2", "optionb", "option2"});
     const std::size_t winner = named({"winner", "preferred", "chosen", "won"});
     const std::size_t loser = named({"loser", "notpreferred", "rejected", "lost"});
     if (a != none && b != none) {
@@ -151,7 +154,8 @@ struct Finder {
       layout.columns = {a, b, wins_a, wins_b};
       layout.counts = true;
       for (std::size_t i = 0; i < names.size(); ++i)
-        if (names[i].starts_with("tie") || names[i].starts_with("draw") || names[i].starts_with("bothbad")) layout.columns.push_back(i);
+        if (names[i].starts_with("tie") || names[i].starts_with("draw") || names[i].starts_with("bothbad"))
+          layout.columns.push_back(i);
       return true;
     }
     if (winner == none || loser == none) return false;
@@ -213,7 +217,9 @@ struct Finder {
       if (!met) throw UsageError(fmt::format("columns: {} needs {}, not {} names", name_of(layout.format), what, count));
     };
     switch (layout.format) {
-      case Format::csv_long: need(count == 3, "voter,item,rank"); break;
+      case Format::csv_long:
+        need(count == 3, "voter,item,rank");
+        break;
       case Format::csv_ratings:
         need(count >= 2, "user,item,rating, or two or more item columns");
         layout.ratings_matrix = count != 3;
@@ -227,7 +233,9 @@ struct Finder {
         need(count >= 2, "two or more item columns");
         for (const std::string& name : options.columns) layout.items.push_back(name);
         break;
-      default: need(count >= 1, "one column per rank"); break;
+      default:
+        need(count >= 1, "one column per rank");
+        break;
     }
     if (layout.ratings_matrix)
       for (const std::string& name : options.columns) layout.items.push_back(name);
@@ -269,26 +277,40 @@ struct Finder {
       layout.ratings_matrix = true;
       return as(Format::csv_ratings);
     }
-    throw DataError(fmt::format("{}: found a table with the columns {}, but no ranking in it; state the format and the columns, as in "
-                                "--from csv-wide --columns first,second,third or --from csv-ratings --columns user,item,rating",
-                                file, list_header()));
+    throw DataError(
+        fmt::format("{}: found a table with the columns {}, but no ranking in it; state the format and the columns, as in "
+                    "--from csv-wide --columns first,second,third or --from csv-ratings --columns user,item,rating",
+                    file, list_header()));
   }
 
   CsvLayout for_format(CsvLayout layout) const {
     bool found = false;
     switch (layout.format) {
-      case Format::csv_pairwise: found = pairwise(layout); break;
-      case Format::csv_long: found = long_form(layout); break;
-      case Format::csv_ratings: found = ratings(layout); break;
-      case Format::csv_wide: found = wide(layout); break;
-      default: found = prefixed_matrix(layout); break;
+      case Format::csv_pairwise:
+        found = pairwise(layout);
+        break;
+      case Format::csv_long:
+        found = long_form(layout);
+        break;
+      case Format::csv_ratings:
+        found = ratings(layout);
+        break;
+      case Format::csv_wide:
+        found = wide(layout);
+        break;
+      default:
+        found = prefixed_matrix(layout);
+        break;
     }
     if (found) return layout;
     // The names tell nothing: the columns count in the order the format names them.
     layout.columns = remaining(layout);
     switch (layout.format) {
-      case Format::csv_wide: break;
-      case Format::csv_matrix: name_items(layout); break;
+      case Format::csv_wide:
+        break;
+      case Format::csv_matrix:
+        name_items(layout);
+        break;
       case Format::csv_ratings:
         if (header.size() != 3 || share_a_stem(layout.columns)) {
           name_items(layout);
@@ -302,7 +324,8 @@ struct Finder {
           if (!(layout.weight && *layout.weight == i)) layout.columns.push_back(i);
         if (layout.columns.size() == 2 && layout.format == Format::csv_pairwise) layout.winner_loser = true;
         if (layout.columns.size() < 3 && !layout.winner_loser)
-          throw DataError(fmt::format("{}:1:1: found {} columns, expected the three of {}", file, header.size(), name_of(layout.format)));
+          throw DataError(
+              fmt::format("{}:1:1: found {} columns, expected the three of {}", file, header.size(), name_of(layout.format)));
         break;
     }
     if (layout.columns.empty()) throw DataError(fmt::format("{}:1:1: found no column to rank by in: {}", file, list_header()));

@@ -20,8 +20,8 @@ struct CsvLayout {
   bool winner_loser = false;
   bool counts = false;
   bool ratings_matrix = false;
-  std::vector<std::string> items;        // matrix: the item of each column
-  std::optional<std::size_t> weight;     // a column of counts
+  std::vector<std::string> items;     // matrix: the item of each column
+  std::optional<std::size_t> weight;  // a column of counts
   bool weight_guessed_by_loose_name = false;
 };
 

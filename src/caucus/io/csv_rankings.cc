@@ -1,10 +1,10 @@
 // CSV in its five ranking forms.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <unordered_map>
-
-#include <fmt/format.h>
 
 #include "caucus/io/csv.h"
 #include "caucus/io/csv_layout.h"
@@ -25,11 +25,21 @@ class CsvRankings {
   Dataset read(Format format) {
     read_header(format);
     switch (layout_.format) {
-      case Format::csv_wide: read_wide(); break;
-      case Format::csv_matrix: read_matrix(); break;
-      case Format::csv_pairwise: layout_.counts ? read_pair_counts() : read_pairs(); break;
-      case Format::csv_ratings: layout_.ratings_matrix ? read_rating_matrix() : read_triples(); break;
-      default: read_triples(); break;
+      case Format::csv_wide:
+        read_wide();
+        break;
+      case Format::csv_matrix:
+        read_matrix();
+        break;
+      case Format::csv_pairwise:
+        layout_.counts ? read_pair_counts() : read_pairs();
+        break;
+      case Format::csv_ratings:
+        layout_.ratings_matrix ? read_rating_matrix() : read_triples();
+        break;
+      default:
+        read_triples();
+        break;
     }
     diagnostics_.throw_if_any();
     return finish();
@@ -72,7 +82,8 @@ class CsvRankings {
     const auto cells = reader_.cells();
     for (std::size_t i = header_.size(); i < cells.size(); ++i)
       if (!cells[i].text.empty()) {
-        complain(cells[i], fmt::format("found {} in cell {}, expected the {} columns of the header", show_text(cells[i].text), i + 1, header_.size()));
+        complain(cells[i], fmt::format("found {} in cell {}, expected the {} columns of the header", show_text(cells[i].text),
+                                       i + 1, header_.size()));
         break;
       }
     return true;
@@ -150,7 +161,8 @@ class CsvRankings {
       if (rows_.finish(row_weight)) keep_row();
     }
     if (num_repeated > 0)
-      warnings_.push_back(fmt::format("{} rows list an item more than once; its first place counts ({} cells ignored)", rows_repeated, num_repeated));
+      warnings_.push_back(fmt::format("{} rows list an item more than once; its first place counts ({} cells ignored)",
+                                      rows_repeated, num_repeated));
   }
 
   // The row's values in the given columns, sorted by `better`, equal values tied, into rows_.
@@ -190,9 +202,8 @@ class CsvRankings {
       push_sorted(values, std::greater<>{});
       return;
     }
-    std::ranges::stable_sort(values, [&](const auto& a, const auto& b) {
-      return a.first != b.first ? a.first > b.first : earlier(a.second, b.second);
-    });
+    std::ranges::stable_sort(
+        values, [&](const auto& a, const auto& b) { return a.first != b.first ? a.first > b.first : earlier(a.second, b.second); });
     for (std::size_t i = 0; i < std::min(values.size(), options_.top); ++i) rows_.push(values[i].second);
   }
   // The order of items in the finished data set: by column in a matrix, by name otherwise.
@@ -378,8 +389,9 @@ class CsvRankings {
         const Entry& entry = entries[sorted[i]];
         if (last_seen[entry.item] == voter + 1) {
           if (!ratings)
-            diagnostics_.add(entry.line, 1, fmt::format("found item {} for voter {}, and again below, expected each once",
-                                                        show_text(index_.names()[entry.item]), show_text(voter_names[voter])));
+            diagnostics_.add(entry.line, 1,
+                             fmt::format("found item {} for voter {}, and again below, expected each once",
+                                         show_text(index_.names()[entry.item]), show_text(voter_names[voter])));
           ++num_repeated;
           continue;
         }
@@ -395,7 +407,8 @@ class CsvRankings {
       }
       row_kept[voter] = rows_.finish(weights[voter]) ? 1 : 0;
     }
-    if (num_repeated > 0) warnings_.push_back(fmt::format("{} items were rated twice by the same user; the last rating counts", num_repeated));
+    if (num_repeated > 0)
+      warnings_.push_back(fmt::format("{} items were rated twice by the same user; the last rating counts", num_repeated));
     keep_voter_columns(voter_names, row_kept, varies, numbered);
   }
 
@@ -424,7 +437,8 @@ class CsvRankings {
       kept.push_back(only_kept(kept_[i]));
     }
     if (!lost.empty())
-      warnings_.push_back(fmt::format("columns that differ within a voter are no covariates and were left out: {}", fmt::join(lost, ", ")));
+      warnings_.push_back(
+          fmt::format("columns that differ within a voter are no covariates and were left out: {}", fmt::join(lost, ", ")));
     kept_columns_ = std::move(columns);
     kept_ = std::move(kept);
   }
@@ -433,7 +447,8 @@ class CsvRankings {
     Dataset data;
     data.rankings = rows_.builder().build();
     if (data.rankings.empty())
-      throw DataError(source_.name() + (rows_.num_empty() + num_zero_ > 0 ? ": every ranking is empty" : ": found a header but no rankings"));
+      throw DataError(source_.name() +
+                      (rows_.num_empty() + num_zero_ > 0 ? ": every ranking is empty" : ": found a header but no rankings"));
     data.warnings = std::move(warnings_);
     const bool by_column = !layout_.items.empty();
     std::vector<std::string> names = by_column ? layout_.items : index_.take_names();
@@ -475,6 +490,8 @@ class CsvRankings {
 
 }  // namespace
 
-Dataset read_csv(const Source& source, const ReadOptions& options, Format format) { return CsvRankings(source, options).read(format); }
+Dataset read_csv(const Source& source, const ReadOptions& options, Format format) {
+  return CsvRankings(source, options).read(format);
+}
 
 }  // namespace caucus

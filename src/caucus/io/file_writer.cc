@@ -1,6 +1,7 @@
 #include "caucus/io/file_writer.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -12,8 +13,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <vector>
-
-#include <fmt/format.h>
 
 #include "caucus/base/error.h"
 #include "caucus/io/io.h"

@@ -1,4 +1,5 @@
 // Sources, safe files, CSV records and tables.
+#include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -9,8 +10,6 @@
 #include <fstream>
 #include <sstream>
 #include <string>
-
-#include <gtest/gtest.h>
 
 #include "caucus/base/error.h"
 #include "caucus/io/csv.h"
@@ -244,7 +243,11 @@ TEST(Text, Patterns) {
 
 TEST(Text, Utf8) {
   bool converted = false;
-  EXPECT_EQ(to_utf8("Fr\xfc" "hst\xfc" "ck \x80", converted), "Frühstück €");
+  EXPECT_EQ(to_utf8("Fr\xfc"
+                    "hst\xfc"
+                    "ck \x80",
+                    converted),
+            "Frühstück €");
   EXPECT_TRUE(converted);
   EXPECT_TRUE(is_utf8("Frühstück €"));
   EXPECT_FALSE(is_utf8("\xed\xa0\x80"));

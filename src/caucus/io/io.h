@@ -13,20 +13,20 @@
 namespace caucus {
 
 enum class Format {
-  automatic,      // guessed from content, then extension
-  preflib,        // .soc .soi .toc .toi .cat with "# KEY: value" headers
-  preflib_old,    // the headerless style before September 2022
-  csv_wide,       // one column per rank, cells are item names: cast-vote records
-  csv_matrix,     // one column per item, cells are ranks
-  csv_long,       // voter, item, rank
-  csv_pairwise,   // a, b, winner (ties allowed), or a, b, counts
-  csv_ratings,    // user, item, rating
-  jsonl,          // one JSON object or array per line
-  blt,            // Scottish / OpaVote ballots
+  automatic,     // guessed from content, then extension
+  preflib,       // .soc .soi .toc .toi .cat with "# KEY: value" headers
+  preflib_old,   // the headerless style before September 2022
+  csv_wide,      // one column per rank, cells are item names: cast-vote records
+  csv_matrix,    // one column per item, cells are ranks
+  csv_long,      // voter, item, rank
+  csv_pairwise,  // a, b, winner (ties allowed), or a, b, counts
+  csv_ratings,   // user, item, rating
+  jsonl,         // one JSON object or array per line
+  blt,           // Scottish / OpaVote ballots
 };
 template <>
-inline constexpr std::array<std::string_view, 10> enum_names<Format>{"auto",     "preflib",      "preflib-old", "csv-wide", "csv-matrix",
-                                                                     "csv-long", "csv-pairwise", "csv-ratings", "jsonl",    "blt"};
+inline constexpr std::array<std::string_view, 10> enum_names<Format>{
+    "auto", "preflib", "preflib-old", "csv-wide", "csv-matrix", "csv-long", "csv-pairwise", "csv-ratings", "jsonl", "blt"};
 
 // How a .cat file lists its categories. Files differ, and only the names of the categories tell.
 enum class CategoryOrder { automatic, best_first, worst_first };
@@ -35,12 +35,12 @@ inline constexpr std::array<std::string_view, 3> enum_names<CategoryOrder>{"auto
 
 struct ReadOptions {
   Format format = Format::automatic;
-  std::optional<Unranked> unranked;   // default: what the format means (pairwise and ratings: absent; others: last)
-  std::vector<std::string> drop;      // CSV wide: cells that name no item, besides skipped, overvote, ...; * is any text
-  std::vector<std::string> keep;      // CSV wide: cells kept as items although they look like such words; * is any text
-  std::string weight_column;          // CSV: a column of counts; empty: one named count or weight; "none": no such column
-  std::vector<std::string> columns;   // CSV: the columns to use, in the order the format names them; empty: guessed
-  std::size_t top = 0;                // ratings: keep the t best-rated (ties broken by item order); 0: all, with ties
+  std::optional<Unranked> unranked;  // default: what the format means (pairwise and ratings: absent; others: last)
+  std::vector<std::string> drop;     // CSV wide: cells that name no item, besides skipped, overvote, ...; * is any text
+  std::vector<std::string> keep;     // CSV wide: cells kept as items although they look like such words; * is any text
+  std::string weight_column;         // CSV: a column of counts; empty: one named count or weight; "none": no such column
+  std::vector<std::string> columns;  // CSV: the columns to use, in the order the format names them; empty: guessed
+  std::size_t top = 0;               // ratings: keep the t best-rated (ties broken by item order); 0: all, with ties
   CategoryOrder categories = CategoryOrder::automatic;
 };
 

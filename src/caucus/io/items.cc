@@ -1,10 +1,10 @@
 #include "caucus/io/items.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
 #include <unordered_set>
-
-#include <fmt/format.h>
 
 #include "caucus/io/text.h"
 
@@ -132,7 +132,8 @@ std::vector<std::string> settle_names(const std::vector<std::string>& names, con
   }
   if (num_converted > 0) warnings.push_back(fmt::format("{} names are not UTF-8 and were read as Windows-1252", num_converted));
   if (num_repeated > 0)
-    warnings.push_back(fmt::format("{} names stand for several items, such as {}; a number was appended", num_repeated, show_text(example)));
+    warnings.push_back(
+        fmt::format("{} names stand for several items, such as {}; a number was appended", num_repeated, show_text(example)));
   return settled;
 }
 

@@ -7,7 +7,8 @@
 namespace caucus {
 
 char JsonCursor::peek() {
-  while (position_ < text_.size() && (is_blank(text_[position_]) || text_[position_] == '\r' || text_[position_] == '\n')) ++position_;
+  while (position_ < text_.size() && (is_blank(text_[position_]) || text_[position_] == '\r' || text_[position_] == '\n'))
+    ++position_;
   return position_ < text_.size() ? text_[position_] : '\0';
 }
 
@@ -50,7 +51,8 @@ std::string_view JsonCursor::string(std::string_view what) {
   const std::size_t begin = ++position_;
   bool plain = true;
   while (position_ < text_.size() && text_[position_] != '"') {
-    if (static_cast<unsigned char>(text_[position_]) < 0x20) throw Failure(position_, "found a control character in a string, expected \\u");
+    if (static_cast<unsigned char>(text_[position_]) < 0x20)
+      throw Failure(position_, "found a control character in a string, expected \\u");
     if (text_[position_] == '\\') {
       plain = false;
       ++position_;
@@ -101,14 +103,30 @@ void JsonCursor::unescape(std::string_view raw, std::size_t begin) {
       continue;
     }
     switch (raw[++i]) {
-      case '"': scratch_ += '"'; break;
-      case '\\': scratch_ += '\\'; break;
-      case '/': scratch_ += '/'; break;
-      case 'b': scratch_ += '\b'; break;
-      case 'f': scratch_ += '\f'; break;
-      case 'n': scratch_ += '\n'; break;
-      case 'r': scratch_ += '\r'; break;
-      case 't': scratch_ += '\t'; break;
+      case '"':
+        scratch_ += '"';
+        break;
+      case '\\':
+        scratch_ += '\\';
+        break;
+      case '/':
+        scratch_ += '/';
+        break;
+      case 'b':
+        scratch_ += '\b';
+        break;
+      case 'f':
+        scratch_ += '\f';
+        break;
+      case 'n':
+        scratch_ += '\n';
+        break;
+      case 'r':
+        scratch_ += '\r';
+        break;
+      case 't':
+        scratch_ += '\t';
+        break;
       case 'u': {
         std::uint32_t code = hex(i + 1);
         i += 4;
@@ -123,7 +141,8 @@ void JsonCursor::unescape(std::string_view raw, std::size_t begin) {
         put(code >= 0xD800 && code < 0xE000 ? 0xFFFD : code);
         break;
       }
-      default: throw Failure(begin + i - 1, "found an unknown escape in a string");
+      default:
+        throw Failure(begin + i - 1, "found an unknown escape in a string");
     }
   }
 }
@@ -132,7 +151,8 @@ double JsonCursor::number(std::string_view what) {
   const char first = peek();
   if (!is_digit(first) && first != '-') fail(what);
   const std::size_t begin = position_;
-  while (position_ < text_.size() && (is_digit(text_[position_]) || std::string_view("+-.eE").find(text_[position_]) != std::string_view::npos))
+  while (position_ < text_.size() &&
+         (is_digit(text_[position_]) || std::string_view("+-.eE").find(text_[position_]) != std::string_view::npos))
     ++position_;
   const auto value = parse_number(text_.substr(begin, position_ - begin));
   if (!value) {
@@ -183,11 +203,21 @@ void append_json_string(std::string& out, std::string_view text) {
   out += '"';
   for (const char c : text) {
     switch (c) {
-      case '"': out += "\\\""; break;
-      case '\\': out += "\\\\"; break;
-      case '\n': out += "\\n"; break;
-      case '\r': out += "\\r"; break;
-      case '\t': out += "\\t"; break;
+      case '"':
+        out += "\\\"";
+        break;
+      case '\\':
+        out += "\\\\";
+        break;
+      case '\n':
+        out += "\\n";
+        break;
+      case '\r':
+        out += "\\r";
+        break;
+      case '\t':
+        out += "\\t";
+        break;
       default:
         if (static_cast<unsigned char>(c) < 0x20)
           out += fmt::format("\\u{:04x}", static_cast<unsigned>(static_cast<unsigned char>(c)));

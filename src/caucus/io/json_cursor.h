@@ -31,7 +31,7 @@ class JsonCursor {
   std::size_t position() const { return position_; }
 
   void expect(char c, std::string_view what);  // takes the byte or fails: "found x, expected what"
-  bool take(char c);                            // takes the byte if it is next
+  bool take(char c);                           // takes the byte if it is next
   // After '[' or '{' of an opened collection: false at its end, which is taken; true where a member follows. Takes the commas.
   bool next_member(char close, bool& first);
   void expect_end();

@@ -2,11 +2,11 @@
 //
 //   {"schema":"caucus.rankings/1","items":["a","b","c"],"unranked":"last","covariates":[{"name":"age","type":"number"}]}
 //   {"ranking":["a",["b","c"]],"weight":2,"covariates":[31]}
+#include <fmt/format.h>
+
 #include <cmath>
 #include <limits>
 #include <optional>
-
-#include <fmt/format.h>
 
 #include "caucus/io/diagnostics.h"
 #include "caucus/io/json_cursor.h"
@@ -69,7 +69,8 @@ class JsonlReader final : public LineReader {
     if (keep_covariates_) finish_covariates(data);
     warn_empty_ballots(rows_, data.warnings);
     if (num_zero_ > 0) data.warnings.push_back(fmt::format("{} rankings of weight 0 were dropped", num_zero_));
-    if (num_converted_ > 0) data.warnings.push_back(fmt::format("{} names are not UTF-8 and were read as Windows-1252", num_converted_));
+    if (num_converted_ > 0)
+      data.warnings.push_back(fmt::format("{} names are not UTF-8 and were read as Windows-1252", num_converted_));
     return data;
   }
 
@@ -118,7 +119,8 @@ class JsonlReader final : public LineReader {
         read_other(cursor, key);
       }
     }
-    if (!has_row_ && !is_header) JsonCursor::fail_at(begin, "found no 'ranking' in the object, expected one such as [\"a\",[\"b\",\"c\"]]");
+    if (!has_row_ && !is_header)
+      JsonCursor::fail_at(begin, "found no 'ranking' in the object, expected one such as [\"a\",[\"b\",\"c\"]]");
     if (has_row_ && is_header) JsonCursor::fail_at(begin, "found a header and a ranking in one line, expected two lines");
   }
 
@@ -161,7 +163,8 @@ class JsonlReader final : public LineReader {
       }
       item = items_given_ ? index_.find(name) : index_.insert(name);
       if (item == ItemIndex::none)
-        JsonCursor::fail_at(at, fmt::format("found item {}, expected one of the {} that the first line names", show_text(name), index_.size()));
+        JsonCursor::fail_at(
+            at, fmt::format("found item {}, expected one of the {} that the first line names", show_text(name), index_.size()));
     } else {
       const double number = cursor.number("an item: a name or a number");
       if (number < 0.0 || number != std::floor(number) || number > 4e9)
@@ -177,14 +180,16 @@ class JsonlReader final : public LineReader {
       }
     }
     if (!rows_.push(item))
-      JsonCursor::fail_at(at, fmt::format("found item {} a second time, expected each item once in a ranking", show_text(index_.names()[item])));
+      JsonCursor::fail_at(
+          at, fmt::format("found item {} a second time, expected each item once in a ranking", show_text(index_.names()[item])));
   }
 
   void read_weight(JsonCursor& cursor) {
     cursor.peek();
     const std::size_t at = cursor.position();
     weight_ = cursor.number("a weight");
-    if (!(weight_ >= 0.0) || weight_ > max_weight) JsonCursor::fail_at(at, fmt::format("found weight {}, expected one from 0 to 1e15", weight_));
+    if (!(weight_ >= 0.0) || weight_ > max_weight)
+      JsonCursor::fail_at(at, fmt::format("found weight {}, expected one from 0 to 1e15", weight_));
   }
 
   void read_items(JsonCursor& cursor) {
@@ -197,7 +202,8 @@ class JsonlReader final : public LineReader {
       const std::string name = to_utf8(cursor.string("an item's name"), converted);
       num_converted_ += converted ? 1 : 0;
       if (name.empty()) JsonCursor::fail_at(at, "found an empty name, expected an item");
-      if (index_.find(name) != ItemIndex::none) JsonCursor::fail_at(at, fmt::format("found item {} a second time", show_text(name)));
+      if (index_.find(name) != ItemIndex::none)
+        JsonCursor::fail_at(at, fmt::format("found item {} a second time", show_text(name)));
       index_.insert(name);
     }
     items_given_ = true;
@@ -266,7 +272,8 @@ class JsonlReader final : public LineReader {
   std::size_t column_of(const std::string& name) {
     for (std::size_t i = 0; i < columns_.size(); ++i)
       if (columns_[i].name == name) return i;
-    if (columns_.size() >= 10000) JsonCursor::fail_at(0, "found more than 10000 different keys, expected covariates that the lines share");
+    if (columns_.size() >= 10000)
+      JsonCursor::fail_at(0, "found more than 10000 different keys, expected covariates that the lines share");
     columns_.emplace_back();
     columns_.back().name = name;
     return columns_.size() - 1;

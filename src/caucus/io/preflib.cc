@@ -6,11 +6,11 @@
 //   ...                                   ...
 //   12: 1,{2,3}                           voters,sum,unique
 //                                         12,1,{2,3}
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-
-#include <fmt/format.h>
 
 #include "caucus/io/diagnostics.h"
 #include "caucus/io/readers.h"
@@ -194,10 +194,12 @@ class BallotReader {
     ItemId item = alternatives_.find(number);
     if (item == NumberIndex::none) {
       if (names_given)
-        return complain(begin, fmt::format("found item {}, expected one of the {} that the header names", number, alternatives_.size()));
+        return complain(begin,
+                        fmt::format("found item {}, expected one of the {} that the header names", number, alternatives_.size()));
       item = alternatives_.find_or_add(number);
     }
-    if (!rows.push(item)) return complain(begin, fmt::format("found item {} a second time, expected each item once in a ranking", number));
+    if (!rows.push(item))
+      return complain(begin, fmt::format("found item {} a second time, expected each item once in a ranking", number));
     return true;
   }
 
@@ -252,7 +254,8 @@ int category_sense(std::string_view name) {
   std::string lower = lower_case(name);
   if (lower.starts_with("strongly ")) lower.erase(0, 9);
   const std::string word = lower.substr(0, lower.find_first_of(" -/,_"));
-  for (const std::string_view bad : {"no", "not", "never", "none", "against", "bad", "worst", "veto", "least", "low", "lowest", "poor", "hate"})
+  for (const std::string_view bad :
+       {"no", "not", "never", "none", "against", "bad", "worst", "veto", "least", "low", "lowest", "poor", "hate"})
     if (word == bad) return -1;
   for (const std::string_view bad : {"dis", "reject", "oppos", "unaccept", "unfavo"})
     if (word.starts_with(bad)) return -1;
@@ -279,7 +282,8 @@ struct Taken {
   double weight = 0.0;
 };
 
-void compare_counts(const Header& header, const Dataset& data, std::size_t num_lines, const Taken& taken, std::vector<std::string>& warnings) {
+void compare_counts(const Header& header, const Dataset& data, std::size_t num_lines, const Taken& taken,
+                    std::vector<std::string>& warnings) {
   if (header.num_alternatives != 0 && header.num_alternatives != data.num_items())
     warnings.push_back(fmt::format("the header says {} alternatives, the file has {}", header.num_alternatives, data.num_items()));
   const double total = taken.weight + data.rankings.total_weight();
@@ -294,7 +298,8 @@ void compare_counts(const Header& header, const Dataset& data, std::size_t num_l
 void compare_type(const std::string& type, const Dataset& data, std::vector<std::string>& warnings) {
   const bool strict = type == "soc" || type == "soi";
   const bool full = type == "soc" || type == "toc";
-  if (strict && data.rankings.has_ties()) warnings.push_back(fmt::format("the file says {} (orders without ties), but has ties", type));
+  if (strict && data.rankings.has_ties())
+    warnings.push_back(fmt::format("the file says {} (orders without ties), but has ties", type));
   if (!full) return;
   std::size_t num_short = 0;
   for (std::size_t i = 0; i < data.rankings.size(); ++i) num_short += data.rankings.length(i) < data.num_items() ? 1 : 0;
@@ -318,8 +323,8 @@ struct FileName {
   std::string extension;
 };
 
-Dataset finish(const FileName& file, std::size_t num_bytes, const ReadOptions& options, const Header& header, Alternatives& alternatives,
-               BallotReader& ballots, const Taken& taken, std::vector<std::string> warnings) {
+Dataset finish(const FileName& file, std::size_t num_bytes, const ReadOptions& options, const Header& header,
+               Alternatives& alternatives, BallotReader& ballots, const Taken& taken, std::vector<std::string> warnings) {
   if (ballots.num_lines == 0) throw DataError(file.name + ": found no rankings, expected lines of the form '3: 1,2,3'");
   Dataset data;
   data.warnings = std::move(warnings);
@@ -345,7 +350,8 @@ std::string_view line_at(const char* p, const char* end) {
 bool is_blank_line(std::string_view line) { return trim(line).empty(); }
 
 // One "# KEY: value" line.
-void read_header_line(std::string_view line, std::size_t number, Header& header, Alternatives& alternatives, Diagnostics& diagnostics) {
+void read_header_line(std::string_view line, std::size_t number, Header& header, Alternatives& alternatives,
+                      Diagnostics& diagnostics) {
   std::string_view rest = trim(line.substr(line.find('#') + 1));
   const std::size_t colon = rest.find(':');
   if (colon == std::string_view::npos) return;  // a comment
@@ -363,7 +369,8 @@ void read_header_line(std::string_view line, std::size_t number, Header& header,
     if (!parsed)
       diagnostics.add(number, column(digits), "found " + show_text(digits) + ", expected the number of an alternative");
     else if (alternatives.find(*parsed) != NumberIndex::none)
-      diagnostics.add(number, column(digits), fmt::format("found alternative {} a second time, expected each number once", *parsed));
+      diagnostics.add(number, column(digits),
+                      fmt::format("found alternative {} a second time, expected each number once", *parsed));
     else
       alternatives.name(*parsed, value);
   } else if (key.starts_with(category)) {
@@ -382,7 +389,10 @@ void read_header_line(std::string_view line, std::size_t number, Header& header,
 class PreflibReader final : public LineReader {
  public:
   PreflibReader(const Source& start, const ReadOptions& options)
-      : file_{start.name(), start.extension()}, options_(options), diagnostics_(start.name()), ballots_(diagnostics_, alternatives_, ':') {}
+      : file_{start.name(), start.extension()},
+        options_(options),
+        diagnostics_(start.name()),
+        ballots_(diagnostics_, alternatives_, ':') {}
 
   void feed(std::string_view text) override {
     num_bytes_ += text.size();
@@ -416,7 +426,9 @@ class PreflibReader final : public LineReader {
   }
 
   // What was fed so far is this share of the text: the rest has about as many rows per byte.
-  void expect_share(double share) { ballots_.rows.builder().expect_rows(static_cast<std::size_t>(static_cast<double>(ballots_.num_lines) / share)); }
+  void expect_share(double share) {
+    ballots_.rows.builder().expect_rows(static_cast<std::size_t>(static_cast<double>(ballots_.num_lines) / share));
+  }
 
   bool header_ended() const override { return !in_header_; }
   bool items_known() const override { return !in_header_ && ballots_.names_given; }
@@ -438,7 +450,8 @@ class PreflibReader final : public LineReader {
   void end_header() {
     in_header_ = false;
     if (header_.data_type == "wmd")
-      throw DataError(file_.name + ": found weighted matching data (wmd), a graph of compatible pairs; expected rankings or comparisons");
+      throw DataError(file_.name +
+                      ": found weighted matching data (wmd), a graph of compatible pairs; expected rankings or comparisons");
     ballots_.names_given = alternatives_.size() > 0;
     const std::string type = header_.data_type.empty() ? file_.extension : header_.data_type;
     if (type == "cat") ballots_.reverse = is_worst_first(header_.categories, options_, warnings_);
@@ -498,7 +511,8 @@ Dataset read_preflib_old(const Source& source, const ReadOptions& options) {
   const std::string_view first = next_line();
   const auto claimed = parse_count(trim(first));
   if (!claimed) {
-    diagnostics.add(std::max<std::size_t>(line_number, 1), 1, "found " + show_text(trim(first)) + ", expected the number of alternatives");
+    diagnostics.add(std::max<std::size_t>(line_number, 1), 1,
+                    "found " + show_text(trim(first)) + ", expected the number of alternatives");
     diagnostics.throw_if_any();
   }
   header.num_alternatives = *claimed;
@@ -529,7 +543,8 @@ Dataset read_preflib_old(const Source& source, const ReadOptions& options) {
   }
   if (sums.size() != 3) {
     diagnostics.add(std::max<std::size_t>(line_number, 1), 1,
-                    fmt::format("found {}, expected the line 'voters,sum,unique' after {} alternatives", show_text(trim(line)), alternatives.size()));
+                    fmt::format("found {}, expected the line 'voters,sum,unique' after {} alternatives", show_text(trim(line)),
+                                alternatives.size()));
     diagnostics.throw_if_any();
   }
   header.num_voters = sums[1];

@@ -1,8 +1,8 @@
 // Which reader a file gets.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
-
-#include <fmt/format.h>
 
 #include "caucus/io/csv.h"
 #include "caucus/io/readers.h"
@@ -50,7 +50,9 @@ bool is_two_counts(std::string_view line) {
 // A ballot of a blt file: starts with a digit, a sign or an id, and holds nothing but numbers and marks.
 bool is_blt_line(std::string_view line) {
   if (line.starts_with('(')) line.remove_prefix(std::min(line.size(), line.find(')') + 1));
-  return !line.empty() && std::ranges::all_of(line, [](char c) { return is_digit(c) || std::string_view(" \t,=-.").find(c) != std::string_view::npos; });
+  return !line.empty() && std::ranges::all_of(line, [](char c) {
+    return is_digit(c) || std::string_view(" \t,=-.").find(c) != std::string_view::npos;
+  });
 }
 
 bool is_preflib_extension(std::string_view extension) {
@@ -74,7 +76,8 @@ Format guess_format(const Source& source) {
   if (is_preflib_ballot(first)) return Format::preflib;
   if (parse_count(first)) {
     // The number of alternatives alone on its line. Then "1,name", which a table of one column never has.
-    if (is_preflib_extension(extension) || (lines.size() > 1 && lines[1].find(',') != std::string_view::npos)) return Format::preflib_old;
+    if (is_preflib_extension(extension) || (lines.size() > 1 && lines[1].find(',') != std::string_view::npos))
+      return Format::preflib_old;
   }
   if (is_two_counts(first)) {
     const bool comma = first.find(',') != std::string_view::npos;
@@ -119,11 +122,21 @@ Dataset read_source(const Source& source, const ReadOptions& options) {
   const Format format = options.format == Format::automatic ? guess_format(source) : options.format;
   Dataset data;
   switch (format) {
-    case Format::preflib: data = read_preflib(source, options); break;
-    case Format::preflib_old: data = read_preflib_old(source, options); break;
-    case Format::blt: data = read_blt(source, options); break;
-    case Format::jsonl: data = read_jsonl(source, options); break;
-    default: data = read_csv(source, options, format); break;
+    case Format::preflib:
+      data = read_preflib(source, options);
+      break;
+    case Format::preflib_old:
+      data = read_preflib_old(source, options);
+      break;
+    case Format::blt:
+      data = read_blt(source, options);
+      break;
+    case Format::jsonl:
+      data = read_jsonl(source, options);
+      break;
+    default:
+      data = read_csv(source, options, format);
+      break;
   }
   data.source = source.name();
   return data;

@@ -1,9 +1,9 @@
 // Every format from small texts: what is read, what is warned of, and what is refused where.
+#include <gtest/gtest.h>
+
 #include <cmath>
 #include <string>
 #include <vector>
-
-#include <gtest/gtest.h>
 
 #include "caucus/base/error.h"
 #include "caucus/io/io.h"
@@ -99,7 +99,8 @@ TEST(Preflib, AHeaderThatClaimsABillionItemsAllocatesNothing) {
 TEST(Preflib, CategoriesBestFirst) {
   const std::string names = "# ALTERNATIVE NAME 1: a\n# ALTERNATIVE NAME 2: b\n# ALTERNATIVE NAME 3: c\n";
   const std::string body = "1: 1,{},{2,3}\n";
-  const Dataset best = parse("# DATA TYPE: cat\n# CATEGORY NAME 1: Yes\n# CATEGORY NAME 2: Perhaps\n# CATEGORY NAME 3: No\n" + names + body);
+  const Dataset best =
+      parse("# DATA TYPE: cat\n# CATEGORY NAME 1: Yes\n# CATEGORY NAME 2: Perhaps\n# CATEGORY NAME 3: No\n" + names + body);
   EXPECT_EQ(rows(best), (Strings{"1 a>b=c"}));
   const std::string worst_head =
       "# DATA TYPE: cat\n# CATEGORY NAME 0: Disapproved\n# CATEGORY NAME 1: Neutral/Skipped\n# CATEGORY NAME 2: Approved\n";
@@ -115,7 +116,8 @@ TEST(Preflib, CategoriesBestFirst) {
 }
 
 TEST(Preflib, NamesAreMadeValid) {
-  const Dataset data = parse("# ALTERNATIVE NAME 1: x\n# ALTERNATIVE NAME 2: x\n# ALTERNATIVE NAME 3:\n# ALTERNATIVE NAME 4: M\xfcller\n1: 1,2,3,4\n");
+  const Dataset data = parse(
+      "# ALTERNATIVE NAME 1: x\n# ALTERNATIVE NAME 2: x\n# ALTERNATIVE NAME 3:\n# ALTERNATIVE NAME 4: M\xfcller\n1: 1,2,3,4\n");
   EXPECT_EQ(data.items, (Strings{"x", "x (2)", "3", "Müller"}));
   EXPECT_TRUE(warned(data, "several items"));
   EXPECT_TRUE(warned(data, "Windows-1252"));
@@ -133,17 +135,19 @@ TEST(Preflib, PairwiseGraphsAreComparisonsAndMatchingIsRefused) {
   const Dataset data = parse("2\n1,a\n2,b\n7,7,2\n4,1,2\n3,2,1\n", "x.pwg");
   EXPECT_EQ(rows(data), (Strings{"4 a>b", "3 b>a"}));
   EXPECT_EQ(data.unranked, Unranked::absent);
-  EXPECT_NE(errors("# DATA TYPE: wmd\n# NUMBER EDGES: 1\n# ALTERNATIVE NAME 1: a\n1,2,3.5\n", "x.wmd").at(0).find("weighted matching"),
-            std::string::npos);
+  EXPECT_NE(
+      errors("# DATA TYPE: wmd\n# NUMBER EDGES: 1\n# ALTERNATIVE NAME 1: a\n1,2,3.5\n", "x.wmd").at(0).find("weighted matching"),
+      std::string::npos);
 }
 
 TEST(Preflib, SaysWhereItIsWrong) {
-  EXPECT_EQ(errors("# ALTERNATIVE NAME 1: a\n# ALTERNATIVE NAME 2: b\n3: 1,12\n1: 1,2,1\n1 1,2\nx: 1\n2: 1,{2\n2: 1;2\n", "votes.soi"),
-            (Strings{"votes.soi:3:6: found item 12, expected one of the 2 that the header names",
-                     "votes.soi:4:8: found item 1 a second time, expected each item once in a ranking",
-                     "votes.soi:5:3: found '1', expected ':' after the count", "votes.soi:6:1: found 'x: 1', expected a count",
-                     "votes.soi:7:8: found the end of the line, expected ',' or '}'",
-                     "votes.soi:8:5: found ';2', expected ',' or the end of the line"}));
+  EXPECT_EQ(
+      errors("# ALTERNATIVE NAME 1: a\n# ALTERNATIVE NAME 2: b\n3: 1,12\n1: 1,2,1\n1 1,2\nx: 1\n2: 1,{2\n2: 1;2\n", "votes.soi"),
+      (Strings{"votes.soi:3:6: found item 12, expected one of the 2 that the header names",
+               "votes.soi:4:8: found item 1 a second time, expected each item once in a ranking",
+               "votes.soi:5:3: found '1', expected ':' after the count", "votes.soi:6:1: found 'x: 1', expected a count",
+               "votes.soi:7:8: found the end of the line, expected ',' or '}'",
+               "votes.soi:8:5: found ';2', expected ',' or the end of the line"}));
 }
 
 TEST(Preflib, AtMostTwentyDiagnostics) {
@@ -170,15 +174,17 @@ TEST(PreflibOld, Reads) {
 TEST(PreflibOld, SaysWhereItIsWrong) {
   EXPECT_EQ(errors("2\n1,a\n2,b\n3,3\n", "x.soi"),
             (Strings{"x.soi:4:1: found '3,3', expected the line 'voters,sum,unique' after 2 alternatives"}));
-  EXPECT_EQ(errors("2\n1,a\n2,b\n3,3,1\n1,4\n", "x.soi"), (Strings{"x.soi:5:3: found item 4, expected one of the 2 that the header names"}));
+  EXPECT_EQ(errors("2\n1,a\n2,b\n3,3,1\n1,4\n", "x.soi"),
+            (Strings{"x.soi:5:3: found item 4, expected one of the 2 that the header names"}));
 }
 
 TEST(Blt, ThreeStylesOfNames) {
   const Strings expected{"3 Adam>Charlotte", "1.5 Basil>Adam=Charlotte", "1 Adam>Basil"};
   const std::string body = "3 2\n3 1 3 0\n1.5 2 1=3 0\n(id 7) 1 1 - 2 0\n2 0\n0\n";
-  for (const std::string names : {"Adam\nBasil\nCharlotte\nTitle", "\"Adam\"\n\"Basil\"\n\"Charlotte\"\n\"Title\"\n",
-                                  "\"Adam\" \"Basil\" \"Charlotte\" \"Title\"\n",
-                                  "# ALTERNATIVE NAME 1: Adam\n# ALTERNATIVE NAME 2: Basil\n# ALTERNATIVE NAME 3: Charlotte\nTitle\n"}) {
+  for (const std::string names :
+       {"Adam\nBasil\nCharlotte\nTitle", "\"Adam\"\n\"Basil\"\n\"Charlotte\"\n\"Title\"\n",
+        "\"Adam\" \"Basil\" \"Charlotte\" \"Title\"\n",
+        "# ALTERNATIVE NAME 1: Adam\n# ALTERNATIVE NAME 2: Basil\n# ALTERNATIVE NAME 3: Charlotte\nTitle\n"}) {
     const Dataset data = parse(body + names);
     EXPECT_EQ(rows(data), expected) << names;
     EXPECT_EQ(data.items.size(), 3U);
@@ -187,27 +193,31 @@ TEST(Blt, ThreeStylesOfNames) {
 }
 
 TEST(Blt, CommasAtLineEndsWithdrawnAndComments) {
-  const Dataset data = parse("2 1,\n# a comment\n-2\n5 1 0,\n4 1 2 0, # tail\n0,\nKathleen BAIRD,\nWilma,LUMSDEN\nWard 9,\n", "x.blt");
+  const Dataset data =
+      parse("2 1,\n# a comment\n-2\n5 1 0,\n4 1 2 0, # tail\n0,\nKathleen BAIRD,\nWilma,LUMSDEN\nWard 9,\n", "x.blt");
   EXPECT_EQ(data.items, (Strings{"Kathleen BAIRD", "Wilma,LUMSDEN"}));
   EXPECT_EQ(rows(data), (Strings{"5 Kathleen BAIRD", "4 Kathleen BAIRD>Wilma,LUMSDEN"}));
   EXPECT_TRUE(warned(data, "withdrawn"));
 }
 
 TEST(Blt, TheCommaFormOfCouncils) {
-  const Dataset data = parse("2,1,\n61,1,\n4,2,1,\n\"Candidate 1\",\"Ann A\",\"Labour (Lab)\",\n\"Candidate 2\",\"Bo B\",\"Green\",\n\"Ward 12\",\n",
-                             "ward.csv");
+  const Dataset data =
+      parse("2,1,\n61,1,\n4,2,1,\n\"Candidate 1\",\"Ann A\",\"Labour (Lab)\",\n\"Candidate 2\",\"Bo B\",\"Green\",\n\"Ward 12\",\n",
+            "ward.csv");
   EXPECT_EQ(data.items, (Strings{"Ann A", "Bo B"}));
   EXPECT_EQ(rows(data), (Strings{"61 Ann A", "4 Bo B>Ann A"}));
 }
 
 TEST(Blt, SaysWhereItIsWrong) {
-  EXPECT_EQ(errors("2 1\n1 3 0\n1 1 1 0\nx\n", "x.blt"), (Strings{"x.blt:2:3: found '3', expected a candidate from 1 to 2",
-                                                                 "x.blt:3:5: found candidate 1 a second time, expected each once in a ballot"}));
+  EXPECT_EQ(errors("2 1\n1 3 0\n1 1 1 0\nx\n", "x.blt"),
+            (Strings{"x.blt:2:3: found '3', expected a candidate from 1 to 2",
+                     "x.blt:3:5: found candidate 1 a second time, expected each once in a ballot"}));
 }
 
 TEST(CsvWide, CastVoteRecords) {
-  const Dataset data = parse(
-      ",Precinct,Rank 1,Rank 2,Rank 3\n0,P1,Ann,skipped,Bo\n1,P2,overvote,,\n2,P1,Bo,Bo,Write-in-1\n3,P3,\"Lee, C\",Ann,\n", "x.csv");
+  const Dataset data =
+      parse(",Precinct,Rank 1,Rank 2,Rank 3\n0,P1,Ann,skipped,Bo\n1,P2,overvote,,\n2,P1,Bo,Bo,Write-in-1\n3,P3,\"Lee, C\",Ann,\n",
+            "x.csv");
   EXPECT_EQ(data.items, (Strings{"Ann", "Bo", "Lee, C", "Write-in-1"}));
   EXPECT_EQ(rows(data), (Strings{"1 Ann>Bo", "1 Bo>Write-in-1", "1 Lee, C>Ann"}));
   ASSERT_EQ(data.covariates.size(), 1U);
@@ -242,7 +252,8 @@ TEST(CsvMatrix, RanksTiesMissingAndCovariates) {
   EXPECT_EQ(data.covariates[0].texts, (Strings{"m", "f", "m"}));
   EXPECT_EQ(data.unranked, Unranked::last);
   EXPECT_EQ(rows(parse("x,y,z\n3,1,2\n1,2,3\n2,1,\n")), (Strings{"1 y>z>x", "1 x>y>z", "1 y>x"}));
-  EXPECT_EQ(errors("rank_a,rank_b\n1,two\n"), (Strings{"x:2:3: found 'two', expected a rank, or nothing for an item that is not ranked"}));
+  EXPECT_EQ(errors("rank_a,rank_b\n1,two\n"),
+            (Strings{"x:2:3: found 'two', expected a rank, or nothing for an item that is not ranked"}));
 }
 
 TEST(CsvLong, VotersAnywhereTiesAndCovariates) {
@@ -251,20 +262,22 @@ TEST(CsvLong, VotersAnywhereTiesAndCovariates) {
   ASSERT_EQ(data.covariates.size(), 2U);
   EXPECT_EQ(data.covariates[0].texts, (Strings{"v2", "v1"}));
   EXPECT_EQ(data.covariates[1].numbers, (std::vector<double>{30, 20}));
-  EXPECT_NE(errors("voter,item,rank\n1,b,1\n1,a,1\n1,a,2\n").at(0).find("x:3:1: found item 'a' for voter '1', and again below"), std::string::npos);
+  EXPECT_NE(errors("voter,item,rank\n1,b,1\n1,a,1\n1,a,2\n").at(0).find("x:3:1: found item 'a' for voter '1', and again below"),
+            std::string::npos);
   const Dataset varying = parse("voter,item,rank,time\n1,a,1,5\n1,b,2,6\n");
   EXPECT_TRUE(varying.covariates.empty());
   EXPECT_TRUE(warned(varying, "'time'"));
 }
 
 TEST(CsvPairwise, WinnersTiesAndEmpty) {
-  const Dataset data = parse("model_a,model_b,winner,judge\nx,y,model_a,j1\nx,y,model_b,j2\ny,z,tie (bothbad),j1\nx,z,,j1\nz,x,z,j3\nx,y,tie,j1\n");
+  const Dataset data =
+      parse("model_a,model_b,winner,judge\nx,y,model_a,j1\nx,y,model_b,j2\ny,z,tie (bothbad),j1\nx,z,,j1\nz,x,z,j3\nx,y,tie,j1\n");
   EXPECT_EQ(rows(data), (Strings{"1 x>y", "1 y>x", "1 y=z", "1 z>x", "1 x=y"}));
   EXPECT_EQ(data.unranked, Unranked::absent);
   EXPECT_TRUE(warned(data, "1 rows without a winner"));
   EXPECT_EQ(data.covariates[0].texts, (Strings{"j1", "j2", "j1", "j3", "j1"}));
   EXPECT_EQ(errors("a,b,winner\nx,y,q\nx,x,a\n"), (Strings{"x:2:5: found 'q', expected a, b, one of the two items, or tie",
-                                                         "x:3:3: found 'x' against itself, expected two items"}));
+                                                           "x:3:3: found 'x' against itself, expected two items"}));
 }
 
 TEST(CsvPairwise, CountsAndWinnerLoser) {
@@ -291,7 +304,8 @@ TEST(CsvRatings, LongWideAndTop) {
 }
 
 TEST(Csv, TablesWithoutARankingAreRefusedWithAWayOut) {
-  for (const std::string text : {"sepal_length,class\n5.1,Iris\n4.9,Iris\n", "age,prescription,class\n1,1,3\n1,2,2\n", "item_id,name,style\n0,ebi,1\n"}) {
+  for (const std::string text :
+       {"sepal_length,class\n5.1,Iris\n4.9,Iris\n", "age,prescription,class\n1,1,3\n1,2,2\n", "item_id,name,style\n0,ebi,1\n"}) {
     const Strings found = errors(text, "t.csv");
     ASSERT_EQ(found.size(), 1U);
     EXPECT_NE(found[0].find("no ranking in it"), std::string::npos);
@@ -323,19 +337,21 @@ TEST(Jsonl, Everything) {
 TEST(Jsonl, PlainArraysAndLooseKeys) {
   const Dataset data = parse("[\"b\",\"a\"]\n[[\"a\",\"b\"]]\n[10,9]\n");
   EXPECT_EQ(rows(data), (Strings{"1 b>a", "1 a=b", "1 10>9"}));
-  const Dataset loose = parse("{\"ranking\":[\"x\"],\"age\":3,\"deep\":{\"a\":[1,{}]}}\n{\"ranking\":[\"y\"],\"town\":\"K\",\"age\":\"old\"}\n");
+  const Dataset loose =
+      parse("{\"ranking\":[\"x\"],\"age\":3,\"deep\":{\"a\":[1,{}]}}\n{\"ranking\":[\"y\"],\"town\":\"K\",\"age\":\"old\"}\n");
   ASSERT_EQ(loose.covariates.size(), 2U);
   EXPECT_EQ(loose.covariates[0].texts, (Strings{"3", "old"}));
   EXPECT_EQ(loose.covariates[1].texts, (Strings{"", "K"}));
 }
 
 TEST(Jsonl, SaysWhereItIsWrong) {
-  EXPECT_EQ(errors("[\"a\",\"a\"]\n{\"x\":1}\n[\"a\"\n[\"a\",]\n{\"ranking\":[\"a\"],\"weight\":-1}\n[\"a\"]x\n[\"\\q\"]\n", "x.jsonl"),
-            (Strings{"x.jsonl:1:6: found item 'a' a second time, expected each item once in a ranking",
-                     "x.jsonl:2:2: found no 'ranking' in the object, expected one such as [\"a\",[\"b\",\"c\"]]",
-                     "x.jsonl:3:5: found the end of the line, expected ',' or ']'", "x.jsonl:4:6: found ']', expected a value after ','",
-                     "x.jsonl:5:27: found weight -1, expected one from 0 to 1e15", "x.jsonl:6:6: found 'x', expected the end of the line",
-                     "x.jsonl:7:3: found an unknown escape in a string"}));
+  EXPECT_EQ(
+      errors("[\"a\",\"a\"]\n{\"x\":1}\n[\"a\"\n[\"a\",]\n{\"ranking\":[\"a\"],\"weight\":-1}\n[\"a\"]x\n[\"\\q\"]\n", "x.jsonl"),
+      (Strings{"x.jsonl:1:6: found item 'a' a second time, expected each item once in a ranking",
+               "x.jsonl:2:2: found no 'ranking' in the object, expected one such as [\"a\",[\"b\",\"c\"]]",
+               "x.jsonl:3:5: found the end of the line, expected ',' or ']'", "x.jsonl:4:6: found ']', expected a value after ','",
+               "x.jsonl:5:27: found weight -1, expected one from 0 to 1e15", "x.jsonl:6:6: found 'x', expected the end of the line",
+               "x.jsonl:7:3: found an unknown escape in a string"}));
   EXPECT_EQ(errors("{\"items\":[\"a\"]}\n[\"b\"]\n[1]\n", "x.jsonl"),
             (Strings{"x.jsonl:2:2: found item 'b', expected one of the 1 that the first line names",
                      "x.jsonl:3:2: found item 1, expected a position from 0 to 0"}));

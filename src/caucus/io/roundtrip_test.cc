@@ -1,10 +1,10 @@
 // What is written reads back: every format, small texts made here.
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
 #include <random>
 #include <string>
 #include <vector>
-
-#include <gtest/gtest.h>
-#include <rapidcheck/gtest.h>
 
 #include "caucus/base/error.h"
 #include "caucus/io/io.h"
@@ -18,15 +18,20 @@ using io_testing::difference;
 // A data set with everything: odd names, never-listed items, ties, fractions, covariates of both kinds with gaps.
 Dataset rich() {
   return parse_dataset(
-      "{\"items\":[\"a\",\"b, with comma\",\"c \\\"quoted\\\"\",\" blank\",\"line\\nbreak\",\"zo\\u00eb\",\"never\"],\"unranked\":\"absent\","
-      "\"covariates\":[{\"name\":\"age\",\"type\":\"number\"},{\"name\":\"town, or city\",\"type\":\"text\"},{\"name\":\"empty\",\"type\":\"text\"}]}\n"
+      "{\"items\":[\"a\",\"b, with comma\",\"c \\\"quoted\\\"\",\" "
+      "blank\",\"line\\nbreak\",\"zo\\u00eb\",\"never\"],\"unranked\":\"absent\","
+      "\"covariates\":[{\"name\":\"age\",\"type\":\"number\"},{\"name\":\"town, or "
+      "city\",\"type\":\"text\"},{\"name\":\"empty\",\"type\":\"text\"}]}\n"
       "{\"ranking\":[0,[1,2],5],\"weight\":2.5,\"covariates\":[31.25,\"K\\u00f6ln\",\"12\"]}\n"
       "{\"ranking\":[3,4],\"covariates\":[null,\"\",\"\"]}\n"
       "{\"ranking\":[0,[1,2],5],\"weight\":1,\"covariates\":[1e-3,\"x\\ty\",null]}\n",
       "rich.jsonl");
 }
 
-Dataset plain() { return parse_dataset("# ALTERNATIVE NAME 1: a\n# ALTERNATIVE NAME 2: b\n# ALTERNATIVE NAME 3: c\n3: 1,2,3\n2: 3,1\n3: 1,2,3\n1: 2\n", "x.soi"); }
+Dataset plain() {
+  return parse_dataset(
+      "# ALTERNATIVE NAME 1: a\n# ALTERNATIVE NAME 2: b\n# ALTERNATIVE NAME 3: c\n3: 1,2,3\n2: 3,1\n3: 1,2,3\n1: 2\n", "x.soi");
+}
 
 ReadOptions reading(Format format) {
   ReadOptions options;
@@ -62,8 +67,10 @@ TEST(RoundTrip, EveryFormatHoldsPlainBallots) {
 }
 
 TEST(RoundTrip, TiesSurviveWhereTheFormatHasThem) {
-  const Dataset data = parse_dataset("# ALTERNATIVE NAME 1: a\n# ALTERNATIVE NAME 2: b\n# ALTERNATIVE NAME 3: c\n3: 1,{2,3}\n2: {1,2,3}\n0.5: {3,1},2\n", "x.toc");
-  for (const Format format : {Format::preflib, Format::preflib_old, Format::blt, Format::csv_matrix, Format::csv_long, Format::csv_ratings, Format::jsonl}) {
+  const Dataset data = parse_dataset(
+      "# ALTERNATIVE NAME 1: a\n# ALTERNATIVE NAME 2: b\n# ALTERNATIVE NAME 3: c\n3: 1,{2,3}\n2: {1,2,3}\n0.5: {3,1},2\n", "x.toc");
+  for (const Format format : {Format::preflib, Format::preflib_old, Format::blt, Format::csv_matrix, Format::csv_long,
+                              Format::csv_ratings, Format::jsonl}) {
     WriteOptions to;
     to.format = format;
     EXPECT_EQ(difference(data, parse_dataset(format_dataset(data, "x", to), "x", reading(format))), "") << name_of(format);
@@ -102,7 +109,9 @@ TEST(Lost, IsSaidInPlainWords) {
   WriteOptions preflib;
   std::vector<std::string> lost;
   format_dataset(rich(), "x.soc", preflib, &lost);
-  EXPECT_NE(std::find_if(lost.begin(), lost.end(), [](const std::string& one) { return one.find(".toi is the fitting") != std::string::npos; }), lost.end());
+  EXPECT_NE(std::find_if(lost.begin(), lost.end(),
+                         [](const std::string& one) { return one.find(".toi is the fitting") != std::string::npos; }),
+            lost.end());
   EXPECT_EQ(said(plain(), Format::preflib), "");
   EXPECT_EQ(said(plain(), Format::csv_wide), "");
 }

@@ -1,5 +1,9 @@
 // Real files: all of them parse, their counts are those measured when they were collected, and none loses anything on its way
 // through JSON lines. Skipped where the data are not at hand.
+#include "support/shared_data.h"
+
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -7,13 +11,10 @@
 #include <string>
 #include <vector>
 
-#include <gtest/gtest.h>
-
 #include "caucus/base/error.h"
 #include "caucus/io/io.h"
 #include "caucus/io/table.h"
 #include "caucus/io/testing.h"
-#include "support/shared_data.h"
 
 namespace caucus {
 namespace {
@@ -126,20 +127,20 @@ struct Known {
 
 // From the collection's README: rows, ballots and items of the files that the manifest counts by lines only.
 TEST(SharedData, OtherFormats) {
-  for (const Known& known : std::vector<Known>{
-           {"elections/edinburgh_2017_ward12.csv", 10, 10649, 3671, DataKind::partial, Unranked::last, 0},
-           {"elections/portland_2024_district1_cvr.csv", 17, 42871, 18894, DataKind::partial, Unranked::last, 1},
-           {"elections/portland_2024_district1_raw.csv", 20, 0, 0, DataKind::partial, Unranked::last, 0},
-           {"classic/irish_president1997_poll.csv", 5, 1083, 0, DataKind::partial, Unranked::last, 6},
-           {"classic/sports_italy_covariates.csv", 8, 647, 583, DataKind::complete, Unranked::last, 31},
-           {"classic/reading_genres_covariates.csv", 11, 507, 473, DataKind::partial, Unranked::last, 7},
-           {"classic/sushi_a_by_user.csv", 10, 5000, 4926, DataKind::complete, Unranked::last, 11},
-           {"classic/sushi_b_by_user.csv", 100, 5000, 5000, DataKind::partial, Unranked::last, 1},
-           {"classic/beach_pairwise.csv", 15, 1442, 0, DataKind::pairwise, Unranked::absent, 1},
-           {"pairwise/chatbot_arena_20240814_counts.csv", 129, 1670250, 0, DataKind::pairwise, Unranked::absent, 0},
-           {"pairwise/chatbot_arena_20240814_sample50k.csv", 129, 50000, 0, DataKind::pairwise, Unranked::absent, 0},
-           {"ratings/ml_latest_small_ratings.csv.gz", 9724, 610, 0, DataKind::partial, Unranked::absent, 0},
-           {"ratings/jester1_ratings_wide.csv.gz", 100, 24983, 0, DataKind::partial, Unranked::absent, 1}}) {
+  for (const Known& known :
+       std::vector<Known>{{"elections/edinburgh_2017_ward12.csv", 10, 10649, 3671, DataKind::partial, Unranked::last, 0},
+                          {"elections/portland_2024_district1_cvr.csv", 17, 42871, 18894, DataKind::partial, Unranked::last, 1},
+                          {"elections/portland_2024_district1_raw.csv", 20, 0, 0, DataKind::partial, Unranked::last, 0},
+                          {"classic/irish_president1997_poll.csv", 5, 1083, 0, DataKind::partial, Unranked::last, 6},
+                          {"classic/sports_italy_covariates.csv", 8, 647, 583, DataKind::complete, Unranked::last, 31},
+                          {"classic/reading_genres_covariates.csv", 11, 507, 473, DataKind::partial, Unranked::last, 7},
+                          {"classic/sushi_a_by_user.csv", 10, 5000, 4926, DataKind::complete, Unranked::last, 11},
+                          {"classic/sushi_b_by_user.csv", 100, 5000, 5000, DataKind::partial, Unranked::last, 1},
+                          {"classic/beach_pairwise.csv", 15, 1442, 0, DataKind::pairwise, Unranked::absent, 1},
+                          {"pairwise/chatbot_arena_20240814_counts.csv", 129, 1670250, 0, DataKind::pairwise, Unranked::absent, 0},
+                          {"pairwise/chatbot_arena_20240814_sample50k.csv", 129, 50000, 0, DataKind::pairwise, Unranked::absent, 0},
+                          {"ratings/ml_latest_small_ratings.csv.gz", 9724, 610, 0, DataKind::partial, Unranked::absent, 0},
+                          {"ratings/jester1_ratings_wide.csv.gz", 100, 24983, 0, DataKind::partial, Unranked::absent, 1}}) {
     SCOPED_TRACE(known.file);
     CAUCUS_NEEDS(shared_data(known.file));
     const Dataset data = read_dataset(shared_data(known.file));
@@ -175,10 +176,10 @@ std::vector<std::string> ballots(const Dataset& data) {
 // The same ballots in two files, by two formats.
 TEST(SharedData, FormatsAgree) {
   CAUCUS_NEEDS(shared_data("MANIFEST.csv"));
-  for (const auto& [one, other] : std::vector<std::pair<std::string, std::string>>{
-           {"preflib/00001-00000002.soi", "preflib_old/00001-00000002.soi"},
-           {"preflib/00005-00000001.toi", "preflib_old/00005-00000001.toi"},
-           {"preflib/00024-00000001.soc", "preflib_old/00024-00000001.soc"}})
+  for (const auto& [one, other] :
+       std::vector<std::pair<std::string, std::string>>{{"preflib/00001-00000002.soi", "preflib_old/00001-00000002.soi"},
+                                                        {"preflib/00005-00000001.toi", "preflib_old/00005-00000001.toi"},
+                                                        {"preflib/00024-00000001.soc", "preflib_old/00024-00000001.soc"}})
     EXPECT_EQ(ballots(read_dataset(shared_data(one))), ballots(read_dataset(shared_data(other)))) << one;
 
   // Names differ between the two, the ballots do not.

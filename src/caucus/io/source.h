@@ -20,7 +20,7 @@ class Source {
   Source& operator=(Source&&) noexcept;
   ~Source();
 
-  std::string_view text() const { return text_; }   // without a byte order mark
+  std::string_view text() const { return text_; }    // without a byte order mark
   const std::string& name() const { return name_; }  // for messages
   // Lower case, without the dot and without gz or zst: "votes.SOI.gz" -> "soi".
   std::string extension() const;

@@ -1,6 +1,7 @@
 #include "caucus/io/spool.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -9,8 +10,6 @@
 #include <cmath>
 #include <cstring>
 #include <utility>
-
-#include <fmt/format.h>
 
 #include "caucus/base/error.h"
 
@@ -21,14 +20,19 @@ Spool::~Spool() {
 }
 
 Spool::Spool(Spool&& other) noexcept
-    : fd_(std::exchange(other.fd_, -1)), folder_(std::move(other.folder_)), num_items_(other.num_items_), bytes_(std::move(other.bytes_)) {}
+    : fd_(std::exchange(other.fd_, -1)),
+      folder_(std::move(other.folder_)),
+      num_items_(other.num_items_),
+      bytes_(std::move(other.bytes_)) {}
 
 void Spool::open(const std::string& folder, std::size_t num_items) {
   folder_ = folder.empty() ? "." : folder;
   num_items_ = num_items;
   std::string name = folder_ + "/caucus-XXXXXX";
   fd_ = ::mkostemp(name.data(), O_CLOEXEC);
-  if (fd_ < 0) throw IoError(fmt::format("{}: no temporary file can be made there: {}; name another folder in TMPDIR", folder_, std::strerror(errno)));
+  if (fd_ < 0)
+    throw IoError(
+        fmt::format("{}: no temporary file can be made there: {}; name another folder in TMPDIR", folder_, std::strerror(errno)));
   ::unlink(name.c_str());
 }
 
@@ -37,7 +41,9 @@ void Spool::put(const void* data, std::size_t bytes) {
   while (bytes > 0) {
     const ssize_t written = ::write(fd_, p, bytes);
     if (written < 0 && errno == EINTR) continue;
-    if (written < 0) throw IoError(fmt::format("{}: writing a temporary file failed: {}; name a folder with more room in TMPDIR", folder_, std::strerror(errno)));
+    if (written < 0)
+      throw IoError(fmt::format("{}: writing a temporary file failed: {}; name a folder with more room in TMPDIR", folder_,
+                                std::strerror(errno)));
     p += written;
     bytes -= static_cast<std::size_t>(written);
   }
@@ -50,7 +56,9 @@ bool Spool::get(void* data, std::size_t bytes) {
     const ssize_t got = ::read(fd_, p, bytes);
     if (got < 0 && errno == EINTR) continue;
     if (got == 0 && bytes == wanted) return false;
-    if (got <= 0) throw IoError(fmt::format("{}: reading a temporary file failed: {}", folder_, got < 0 ? std::strerror(errno) : "it ends too early"));
+    if (got <= 0)
+      throw IoError(
+          fmt::format("{}: reading a temporary file failed: {}", folder_, got < 0 ? std::strerror(errno) : "it ends too early"));
     p += got;
     bytes -= static_cast<std::size_t>(got);
   }
@@ -104,7 +112,8 @@ void Spool::write(const RankingSet& piece) {
 }
 
 void Spool::rewind() {
-  if (::lseek(fd_, 0, SEEK_SET) < 0) throw IoError(fmt::format("{}: reading a temporary file failed: {}", folder_, std::strerror(errno)));
+  if (::lseek(fd_, 0, SEEK_SET) < 0)
+    throw IoError(fmt::format("{}: reading a temporary file failed: {}", folder_, std::strerror(errno)));
 }
 
 bool Spool::read(RankingSet& piece) {
@@ -127,7 +136,8 @@ bool Spool::read(RankingSet& piece) {
   else
     unpack<std::uint32_t>(head.size, items);
   RankingSetBuilder builder;
-  for (std::size_t i = 0; i < head.size; ++i) builder.append(std::span<const ItemId>(items).subspan(i * num_items_, num_items_), weights[i]);
+  for (std::size_t i = 0; i < head.size; ++i)
+    builder.append(std::span<const ItemId>(items).subspan(i * num_items_, num_items_), weights[i]);
   piece = builder.build();
   return true;
 }

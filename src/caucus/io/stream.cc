@@ -1,14 +1,13 @@
 #include "caucus/io/stream.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 #include <stdexcept>
-
-#include <fmt/format.h>
 
 #include "caucus/base/error.h"
 #include "caucus/io/readers.h"
@@ -123,7 +122,8 @@ RankingStream::RankingStream(RankingStream&&) noexcept = default;
 RankingStream& RankingStream::operator=(RankingStream&&) noexcept = default;
 RankingStream::~RankingStream() = default;
 
-RankingStream RankingStream::open(const std::string& path, const ReadOptions& options, const std::string& spool_folder, std::size_t block) {
+RankingStream RankingStream::open(const std::string& path, const ReadOptions& options, const std::string& spool_folder,
+                                  std::size_t block) {
   auto state = std::make_unique<State>(path, block);
   LineBlocks& blocks = state->blocks;
   const std::string_view first = blocks.next();
@@ -198,7 +198,8 @@ bool RankingStream::next(RankingSet& piece) {
 
 void RankingStream::rewind() {
   State& state = *state_;
-  if (!state.ended || !state.complete) throw std::logic_error("RankingStream::rewind: only complete rankings, and only from the end");
+  if (!state.ended || !state.complete)
+    throw std::logic_error("RankingStream::rewind: only complete rankings, and only from the end");
   if (in_memory())
     state.whole_given = false;
   else

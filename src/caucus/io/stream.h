@@ -12,8 +12,8 @@
 namespace caucus {
 
 // Reads a file or a pipe in blocks of a fixed size, so that the memory needed does not depend on the number of rankings. JSON lines
-// whose first line names the items, and PrefLib files with a header, not packed; anything else is read whole first and handed over as
-// one piece. Same messages and line numbers as read_dataset().
+// whose first line names the items, and PrefLib files with a header, not packed; anything else is read whole first and handed over
+// as one piece. Same messages and line numbers as read_dataset().
 //
 // What has gone by can be asked for again: complete rankings are also written to an unnamed file, one to four bytes per item and
 // at most eight per weight. It takes room on the disk of its folder, not in memory (where the folder is on a disk).

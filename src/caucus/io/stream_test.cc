@@ -1,4 +1,8 @@
 // Rankings in pieces: the same rankings, messages and warnings as read whole.
+#include "caucus/io/stream.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <cmath>
@@ -7,14 +11,9 @@
 #include <stdexcept>
 #include <string>
 
-#include <gtest/gtest.h>
-
-#include <fmt/format.h>
-
 #include "caucus/base/error.h"
 #include "caucus/base/random.h"
 #include "caucus/io/io.h"
-#include "caucus/io/stream.h"
 
 namespace caucus {
 namespace {
@@ -23,7 +22,9 @@ namespace fs = std::filesystem;
 
 class RankingStreams : public ::testing::Test {
  protected:
-  RankingStreams() : folder_(fs::temp_directory_path() / fmt::format("caucus-stream-{}", ::getpid())) { fs::create_directories(folder_); }
+  RankingStreams() : folder_(fs::temp_directory_path() / fmt::format("caucus-stream-{}", ::getpid())) {
+    fs::create_directories(folder_);
+  }
   ~RankingStreams() override { fs::remove_all(folder_); }
 
   std::string file(const std::string& name, const std::string& text) {
@@ -72,7 +73,8 @@ Seen drain(RankingStream& stream) {
       seen.weights.push_back(piece.row_weight(row));
     }
     for (std::size_t i = 0; i < piece.size(); ++i)
-      for (std::size_t j = 0; j < piece.length(i); ++j) seen.checksum += piece.weight(i) * (piece[i][j] + 1.0) * std::sqrt(static_cast<double>(j + 1));
+      for (std::size_t j = 0; j < piece.length(i); ++j)
+        seen.checksum += piece.weight(i) * (piece[i][j] + 1.0) * std::sqrt(static_cast<double>(j + 1));
   }
   return seen;
 }
@@ -147,7 +149,8 @@ TEST_F(RankingStreams, SameMessageForManyErrorsAndEmptyFiles) {
   for (int row = 0; row < 50; ++row) many += "1: 1,1\n";
   const std::string comments = "# ALTERNATIVE NAME 1: a\n# ALTERNATIVE NAME 2: b\n";
   const std::string header = "{\"items\":[\"a\",\"b\"]}\n\n";
-  for (const auto& [name, text] : {std::pair<std::string, std::string>{"many.soc", many}, {"none.soc", comments}, {"none.jsonl", header}, {"empty.soc", ""}}) {
+  for (const auto& [name, text] :
+       {std::pair<std::string, std::string>{"many.soc", many}, {"none.soc", comments}, {"none.jsonl", header}, {"empty.soc", ""}}) {
     const std::string path = file(name, text);
     std::string whole, streamed;
     try {
@@ -169,7 +172,9 @@ TEST_F(RankingStreams, SameMessageForManyErrorsAndEmptyFiles) {
 }
 
 TEST_F(RankingStreams, WarningsOfTheHeaderStay) {
-  const std::string path = file("w.soc", "# NUMBER VOTERS: 7\n# NUMBER ALTERNATIVES: 2\n# ALTERNATIVE NAME 1: a\n# ALTERNATIVE NAME 2: b\n1: 1,2\n0: 2,1\n2: 2,1\n");
+  const std::string path = file(
+      "w.soc",
+      "# NUMBER VOTERS: 7\n# NUMBER ALTERNATIVES: 2\n# ALTERNATIVE NAME 1: a\n# ALTERNATIVE NAME 2: b\n1: 1,2\n0: 2,1\n2: 2,1\n");
   RankingStream stream = open(path, 16);
   drain(stream);
   EXPECT_EQ(stream.head().warnings, read_dataset(path).warnings);
@@ -199,7 +204,8 @@ TEST_F(RankingStreams, OtherFormatsAreReadWhole) {
 }
 
 TEST_F(RankingStreams, OnlyCompleteRankingsCanBeReadAgain) {
-  RankingStream stream = open(file("top.soi", "# ALTERNATIVE NAME 1: a\n# ALTERNATIVE NAME 2: b\n# ALTERNATIVE NAME 3: c\n1: 1,2,3\n1: 2\n"), 64);
+  RankingStream stream =
+      open(file("top.soi", "# ALTERNATIVE NAME 1: a\n# ALTERNATIVE NAME 2: b\n# ALTERNATIVE NAME 3: c\n1: 1,2,3\n1: 2\n"), 64);
   EXPECT_THROW(stream.rewind(), std::logic_error);
   EXPECT_EQ(drain(stream).rows.size(), 2u);
   EXPECT_THROW(stream.rewind(), std::logic_error);

@@ -1,8 +1,8 @@
 #include "caucus/io/table.h"
 
-#include <limits>
-
 #include <fmt/format.h>
+
+#include <limits>
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -53,7 +53,8 @@ Column make_column(std::string name, const std::vector<std::string_view>& cells)
   if (column.numbers.size() == cells.size()) return column;
   column.texts.reserve(cells.size());
   bool converted = false;
-  for (const std::string_view cell : cells) column.texts.push_back(is_missing_cell(cell) ? std::string() : to_utf8(cell, converted));
+  for (const std::string_view cell : cells)
+    column.texts.push_back(is_missing_cell(cell) ? std::string() : to_utf8(cell, converted));
   return column;
 }
 

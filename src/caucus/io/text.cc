@@ -1,10 +1,10 @@
 #include "caucus/io/text.h"
 
-#include <algorithm>
-#include <array>
-
 #include <fast_float/fast_float.h>
 #include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
 
 namespace caucus {
 
@@ -25,9 +25,9 @@ void append_code_point(std::string& out, std::uint32_t code) {
 }
 
 // Windows-1252, 0x80..0x9F; 0 where it has no character (the byte's own code is used).
-constexpr std::array<std::uint16_t, 32> windows_1252{0x20AC, 0,      0x201A, 0x0192, 0x201E, 0x2026, 0x2020, 0x2021, 0x02C6, 0x2030, 0x0160,
-                                                     0x2039, 0x0152, 0,      0x017D, 0,      0,      0x2018, 0x2019, 0x201C, 0x201D, 0x2022,
-                                                     0x2013, 0x2014, 0x02DC, 0x2122, 0x0161, 0x203A, 0x0153, 0,      0x017E, 0x0178};
+constexpr std::array<std::uint16_t, 32> windows_1252{
+    0x20AC, 0,      0x201A, 0x0192, 0x201E, 0x2026, 0x2020, 0x2021, 0x02C6, 0x2030, 0x0160, 0x2039, 0x0152, 0, 0x017D, 0,
+    0,      0x2018, 0x2019, 0x201C, 0x201D, 0x2022, 0x2013, 0x2014, 0x02DC, 0x2122, 0x0161, 0x203A, 0x0153, 0, 0x017E, 0x0178};
 }  // namespace
 
 std::string lower_case(std::string_view text) {
@@ -36,9 +36,7 @@ std::string lower_case(std::string_view text) {
   return result;
 }
 
-bool equal_ignoring_case(std::string_view a, std::string_view b) {
-  return std::ranges::equal(a, b, {}, lower, lower);
-}
+bool equal_ignoring_case(std::string_view a, std::string_view b) { return std::ranges::equal(a, b, {}, lower, lower); }
 
 bool matches_pattern(std::string_view text, std::string_view pattern) {
   // Greedy with one step back to the last star: O(text * pattern).

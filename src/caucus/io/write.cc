@@ -1,8 +1,8 @@
 // Which writer a file gets, and the formats that number their items: PrefLib and blt.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
-
-#include <fmt/format.h>
 
 #include "caucus/base/error.h"
 #include "caucus/io/readers.h"
@@ -44,7 +44,8 @@ void lose_covariates(const Dataset& data, Lost& lost) {
 
 void lose_unranked(const Dataset& data, Format format, Lost& lost) {
   if (data.unranked == default_unranked(format) || all_rankings_complete(data)) return;
-  lost.push_back(fmt::format("that unlisted items are {} (read the file with --unranked {})", name_of(data.unranked), name_of(data.unranked)));
+  lost.push_back(
+      fmt::format("that unlisted items are {} (read the file with --unranked {})", name_of(data.unranked), name_of(data.unranked)));
 }
 
 namespace {
@@ -91,7 +92,8 @@ std::size_t count_groups(RankingView ranking) {
 }
 
 void lose_fractions(const Dataset& data, Lost& lost) {
-  if (has_fractional_weights(data)) lost.emplace_back("nothing, but weights that are not whole numbers, which other programs may refuse here");
+  if (has_fractional_weights(data))
+    lost.emplace_back("nothing, but weights that are not whole numbers, which other programs may refuse here");
 }
 
 std::string fitting_type(const Dataset& data) {
@@ -114,11 +116,21 @@ std::string extension_of(const std::string& path) {
 void write_any(const Dataset& data, const std::string& path, const WriteOptions& options, TextSink& sink, Lost& lost) {
   const Format format = options.format == Format::automatic ? format_for_writing(path, data) : options.format;
   switch (format) {
-    case Format::preflib: write_preflib(data, sink, path, extension_of(path), lost); break;
-    case Format::preflib_old: write_preflib_old(data, sink, lost); break;
-    case Format::blt: write_blt(data, sink, lost); break;
-    case Format::jsonl: write_jsonl(data, sink, lost); break;
-    default: write_csv(data, sink, format, extension_of(path) == "tsv" ? '\t' : ',', lost); break;
+    case Format::preflib:
+      write_preflib(data, sink, path, extension_of(path), lost);
+      break;
+    case Format::preflib_old:
+      write_preflib_old(data, sink, lost);
+      break;
+    case Format::blt:
+      write_blt(data, sink, lost);
+      break;
+    case Format::jsonl:
+      write_jsonl(data, sink, lost);
+      break;
+    default:
+      write_csv(data, sink, format, extension_of(path) == "tsv" ? '\t' : ',', lost);
+      break;
   }
 }
 
@@ -130,7 +142,8 @@ void write_preflib(const Dataset& data, TextSink& sink, const std::string& file_
   if (!known) extension = fitting;
   const bool categories = extension == "cat";
   if (!categories && ((extension[0] == 's' && fitting[0] == 't') || (extension[2] == 'c' && fitting[2] == 'i')))
-    lost.push_back(fmt::format("nothing, but .{} promises more than the data hold: .{} is the fitting extension", extension, fitting));
+    lost.push_back(
+        fmt::format("nothing, but .{} promises more than the data hold: .{} is the fitting extension", extension, fitting));
   lose_covariates(data, lost);
   lose_unranked(data, Format::preflib, lost);
   lose_fractions(data, lost);
@@ -228,10 +241,12 @@ void write_blt(const Dataset& data, TextSink& sink, Lost& lost) {
 Format format_for_writing(const std::string& path, const Dataset& data) {
   const std::string extension = extension_of(path);
   for (const FormatInfo& info : formats())
-    if (std::ranges::find(info.extensions, extension) != info.extensions.end() && info.format != Format::csv_wide) return info.format;
+    if (std::ranges::find(info.extensions, extension) != info.extensions.end() && info.format != Format::csv_wide)
+      return info.format;
   if (path == "-") return Format::jsonl;
   if (extension != "csv" && extension != "tsv")
-    throw UsageError(fmt::format("{}: the extension names no format; state it with --to, or use .soi, .csv, .jsonl, .blt, ...", path));
+    throw UsageError(
+        fmt::format("{}: the extension names no format; state it with --to, or use .soi, .csv, .jsonl, .blt, ...", path));
   // The flavour of CSV that loses least.
   const bool ties = data.rankings.has_ties();
   bool pairs = !data.rankings.empty();
@@ -249,7 +264,8 @@ std::vector<std::string> write_dataset(const Dataset& data, const std::string& p
   return lost;
 }
 
-std::string format_dataset(const Dataset& data, const std::string& name, const WriteOptions& options, std::vector<std::string>* lost) {
+std::string format_dataset(const Dataset& data, const std::string& name, const WriteOptions& options,
+                           std::vector<std::string>* lost) {
   Lost unheard;
   TextSink sink;
   write_any(data, name, options, sink, lost != nullptr ? *lost : unheard);

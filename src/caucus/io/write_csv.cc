@@ -1,9 +1,9 @@
 // CSV in its five ranking forms. Names are turned into cells once; rows are then copies.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <unordered_set>
-
-#include <fmt/format.h>
 
 #include "caucus/base/error.h"
 #include "caucus/io/csv.h"
@@ -19,7 +19,13 @@ namespace {
 class CsvWriter {
  public:
   CsvWriter(const Dataset& data, TextSink& sink, Format format, char delimiter, Lost& lost)
-      : data_(data), rankings_(data.rankings), sink_(sink), out_(sink.buffer()), format_(format), delimiter_(delimiter), lost_(lost) {
+      : data_(data),
+        rankings_(data.rankings),
+        sink_(sink),
+        out_(sink.buffer()),
+        format_(format),
+        delimiter_(delimiter),
+        lost_(lost) {
     names_.reserve(data.num_items());
     for (const std::string& item : data.items) append_csv_cell(names_.emplace_back(), item, delimiter);
     for (std::size_t row = 0; row < rankings_.num_rows() && !weighted_; ++row) weighted_ = rankings_.row_weight(row) != 1.0;
@@ -30,10 +36,18 @@ class CsvWriter {
     lose_unranked(data_, format_, lost_);
     if (format_ != Format::csv_matrix) lose_items();
     switch (format_) {
-      case Format::csv_wide: write_wide(); break;
-      case Format::csv_matrix: write_matrix(); break;
-      case Format::csv_pairwise: write_pairs(); break;
-      default: write_triples(); break;
+      case Format::csv_wide:
+        write_wide();
+        break;
+      case Format::csv_matrix:
+        write_matrix();
+        break;
+      case Format::csv_pairwise:
+        write_pairs();
+        break;
+      default:
+        write_triples();
+        break;
     }
   }
 
@@ -61,7 +75,8 @@ class CsvWriter {
       bool text = false;
       for (const std::string& value : column.texts) {
         text = text || (!is_missing_cell(value) && !parse_number(value));
-        if (!value.empty() && is_missing_cell(value)) lost_.push_back(fmt::format("the text {} in covariate {}, which reads as missing", value, column.name));
+        if (!value.empty() && is_missing_cell(value))
+          lost_.push_back(fmt::format("the text {} in covariate {}, which reads as missing", value, column.name));
       }
       if (!text) lost_.push_back(fmt::format("that covariate {} is text, not numbers", column.name));
     }
@@ -104,7 +119,8 @@ class CsvWriter {
     for (const std::string& item : data_.items)
       for (const std::string_view word : {"NA", "skipped", "overvote", "undervote", "skip", "blank"})
         if (item == word || (word != "NA" && equal_ignoring_case(item, word)))
-          lost_.push_back(fmt::format("the item {}, which reads as a cell without an item (read the file with --keep {})", item, item));
+          lost_.push_back(
+              fmt::format("the item {}, which reads as a cell without an item (read the file with --keep {})", item, item));
     header_of_covariates();
     for (std::size_t i = 1; i <= longest; ++i) out_ += fmt::format("{}rank{}", i > 1 ? std::string(1, delimiter_) : "", i);
     out_ += '\n';
@@ -124,7 +140,8 @@ class CsvWriter {
     lose_looks();
     header_of_covariates();
     // "rank_7" would read as the seventh rank; "rank:7" is the rank of the item called 7.
-    const bool numbers = std::ranges::any_of(data_.items, [](const std::string& item) { return parse_count(trim(item)).has_value(); });
+    const bool numbers =
+        std::ranges::any_of(data_.items, [](const std::string& item) { return parse_count(trim(item)).has_value(); });
     for (std::size_t i = 0; i < data_.num_items(); ++i) {
       if (i > 0) out_ += delimiter_;
       append_csv_cell(out_, (numbers ? "rank:" : "rank_") + data_.items[i], delimiter_);
@@ -210,7 +227,8 @@ class CsvWriter {
     lose_looks();
     bool longer = false;
     for (std::size_t i = 0; i < rankings_.size(); ++i) longer = longer || rankings_.length(i) != 2;
-    if (longer) lost_.emplace_back("which comparisons belong to one ranking (longer rankings were broken into pairs of listed items)");
+    if (longer)
+      lost_.emplace_back("which comparisons belong to one ranking (longer rankings were broken into pairs of listed items)");
     header_of_covariates();
     out_ += fmt::format("item_a{0}item_b{0}winner\n", delimiter_);
     std::vector<std::size_t> group_of;

@@ -19,9 +19,9 @@ double variation_of_information(std::span<const std::uint32_t> a, std::span<cons
 double adjusted_rand_index(std::span<const std::uint32_t> a, std::span<const std::uint32_t> b);
 
 struct PointClustering {
-  std::size_t draw = 0;               // which of the draws
-  double expected_distance = 0.0;     // its mean variation of information to the draws
-  std::vector<double> distances;      // of every candidate draw considered
+  std::size_t draw = 0;            // which of the draws
+  double expected_distance = 0.0;  // its mean variation of information to the draws
+  std::vector<double> distances;   // of every candidate draw considered
 };
 
 // The draw with the smallest mean variation of information to all draws (Wade & Ghahramani 2018, over the drawn partitions).

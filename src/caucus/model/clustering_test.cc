@@ -1,8 +1,8 @@
 #include "caucus/model/clustering.h"
 
-#include <cmath>
-
 #include <gtest/gtest.h>
+
+#include <cmath>
 
 #include "caucus/base/random.h"
 

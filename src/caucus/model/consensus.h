@@ -22,16 +22,16 @@ template <>
 inline constexpr std::array<std::string_view, 4> enum_names<ConsensusMethod>{"auto", "borda", "local", "exact"};
 
 struct ConsensusLimits {
-  std::uint64_t max_nodes = 1'000'000;           // of the exact search, over all components
-  std::function<bool()> stop;                    // asked now and then; true: give the best so far
+  std::uint64_t max_nodes = 1'000'000;  // of the exact search, over all components
+  std::function<bool()> stop;           // asked now and then; true: give the best so far
 };
 
 struct Consensus {
   std::vector<ItemId> order;  // best first
   double cost = 0.0;
-  double lower_bound = 0.0;   // no order costs less; equals the cost when optimal
-  bool optimal = false;       // certificate: the search ended
-  std::uint64_t nodes = 0;    // sets of items expanded
+  double lower_bound = 0.0;  // no order costs less; equals the cost when optimal
+  bool optimal = false;      // certificate: the search ended
+  std::uint64_t nodes = 0;   // sets of items expanded
 
   double gap() const { return optimal ? 0.0 : cost - lower_bound; }
 };

@@ -144,8 +144,14 @@ class Search {
  public:
   Search(const Margins& margins, std::vector<Cycle> cycles, std::vector<std::size_t> incumbent, double incumbent_excess,
          const ConsensusLimits& limits, std::uint64_t& nodes)
-      : margins_(margins), cycles_(std::move(cycles)), limits_(limits), expanded_(nodes), beaten_by_(margins.size), beats_(margins.size),
-        cycles_of_(margins.size), cycle_sets_(cycles_.size()) {
+      : margins_(margins),
+        cycles_(std::move(cycles)),
+        limits_(limits),
+        expanded_(nodes),
+        beaten_by_(margins.size),
+        beats_(margins.size),
+        cycles_of_(margins.size),
+        cycle_sets_(cycles_.size()) {
     best_.order = std::move(incumbent);
     best_.excess = incumbent_excess;
     for (std::size_t a = 0; a < margins.size; ++a)
@@ -176,7 +182,8 @@ class Search {
         return finish(node.cost, true);
       }
       node.closed = true;
-      if (++expanded_ > limits_.max_nodes || (expanded_ % 256 == 0 && limits_.stop && limits_.stop())) return finish(top.bound, false);
+      if (++expanded_ > limits_.max_nodes || (expanded_ % 256 == 0 && limits_.stop && limits_.stop()))
+        return finish(top.bound, false);
       expand(top.node, slack);
     }
     return finish(best_.excess, true);
@@ -298,7 +305,8 @@ class Search {
   Solved best_;
 };
 
-Solved solve_component(const PairMatrix& pairs, std::span<const ItemId> items, const ConsensusLimits& limits, std::uint64_t& nodes) {
+Solved solve_component(const PairMatrix& pairs, std::span<const ItemId> items, const ConsensusLimits& limits,
+                       std::uint64_t& nodes) {
   const std::size_t n = items.size();
   Solved solved;
   if (n <= 2) {

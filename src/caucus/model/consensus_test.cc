@@ -1,12 +1,12 @@
 // Consensus rankings held to enumeration, and the speed bars of exact consensus.
 #include "caucus/model/consensus.h"
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <numeric>
-
-#include <gtest/gtest.h>
 
 #include "caucus/base/numeric.h"
 #include "caucus/base/random.h"

@@ -2,10 +2,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <boost/math/special_functions/gamma.hpp>  // std::lgamma writes a global: no good on several threads
 #include <cmath>
 #include <numeric>
-
-#include <boost/math/special_functions/gamma.hpp>  // std::lgamma writes a global: no good on several threads
 
 #include "caucus/base/numeric.h"
 #include "caucus/model/kendall.h"
@@ -47,8 +46,9 @@ std::size_t common_subsequence(std::span<const std::uint32_t> a, std::span<const
   return tails.size();
 }
 
-// log of the number of rankings at each Ulam distance: Schensted (1961) counts rankings with longest increasing subsequence l by the
-// squares of the numbers of standard Young tableaux with first row l; those by the hook formula (Frame, Robinson & Thrall 1954).
+// log of the number of rankings at each Ulam distance: Schensted (1961) counts rankings with longest increasing subsequence l by
+// the squares of the numbers of standard Young tableaux with first row l; those by the hook formula (Frame, Robinson & Thrall
+// 1954).
 std::vector<double> ulam_log_counts(std::size_t n) {
   std::vector<std::vector<double>> terms(n);
   std::vector<std::size_t> shape;
@@ -112,7 +112,8 @@ std::vector<double> hamming_log_counts(std::size_t n) {
     log_derangements.push_back(std::log(static_cast<double>(d - 1)) + log_sum_exp(both));
   }
   const auto log_factorial = [](std::size_t m) { return boost::math::lgamma(static_cast<double>(m) + 1.0); };
-  for (std::size_t d = 0; d <= n; ++d) log_count[d] = log_factorial(n) - log_factorial(d) - log_factorial(n - d) + log_derangements[d];
+  for (std::size_t d = 0; d <= n; ++d)
+    log_count[d] = log_factorial(n) - log_factorial(d) - log_factorial(n - d) + log_derangements[d];
   return log_count;
 }
 
@@ -189,8 +190,10 @@ std::uint64_t rank_distance(Distance distance, std::span<const std::uint32_t> a,
     case Distance::hamming:
       for (std::size_t i = 0; i < n; ++i) total += a[i] != b[i];
       return total;
-    case Distance::cayley: return n - cycles(a, b);
-    case Distance::ulam: return n - common_subsequence(a, b);
+    case Distance::cayley:
+      return n - cycles(a, b);
+    case Distance::ulam:
+      return n - common_subsequence(a, b);
   }
   return total;
 }
@@ -198,17 +201,23 @@ std::uint64_t rank_distance(Distance distance, std::span<const std::uint32_t> a,
 std::uint64_t max_distance(Distance distance, std::size_t num_items) {
   const std::uint64_t n = num_items;
   switch (distance) {
-    case Distance::kendall: return n * (n - 1) / 2;
-    case Distance::spearman: return (n * n * n - n) / 3;
-    case Distance::footrule: return n * n / 2;
-    case Distance::hamming: return n;
+    case Distance::kendall:
+      return n * (n - 1) / 2;
+    case Distance::spearman:
+      return (n * n * n - n) / 3;
+    case Distance::footrule:
+      return n * n / 2;
+    case Distance::hamming:
+      return n;
     case Distance::cayley:
-    case Distance::ulam: return n > 0 ? n - 1 : 0;
+    case Distance::ulam:
+      return n > 0 ? n - 1 : 0;
   }
   return 0;
 }
 
-DistanceNormalizer::DistanceNormalizer(Distance distance, std::size_t num_items, double largest_theta, std::uint64_t seed, bool always_estimate)
+DistanceNormalizer::DistanceNormalizer(Distance distance, std::size_t num_items, double largest_theta, std::uint64_t seed,
+                                       bool always_estimate)
     : distance_(distance), num_items_(num_items) {
   if (always_estimate) {
     estimate(largest_theta, seed);
@@ -216,8 +225,11 @@ DistanceNormalizer::DistanceNormalizer(Distance distance, std::size_t num_items,
   }
   switch (distance) {
     case Distance::kendall:
-    case Distance::cayley: return;
-    case Distance::hamming: log_count_ = hamming_log_counts(num_items); return;
+    case Distance::cayley:
+      return;
+    case Distance::hamming:
+      log_count_ = hamming_log_counts(num_items);
+      return;
     case Distance::ulam:
       if (num_items <= ulam_limit) {
         log_count_ = ulam_log_counts(num_items);
@@ -351,7 +363,8 @@ void DistanceNormalizer::estimate(double largest_theta, std::uint64_t seed) {
       const auto [last, count] = pools.back();
       pools.pop_back();
       auto& [value_before, count_before] = pools.back();
-      value_before = (value_before * static_cast<double>(count_before) + last * static_cast<double>(count)) / static_cast<double>(count_before + count);
+      value_before = (value_before * static_cast<double>(count_before) + last * static_cast<double>(count)) /
+                     static_cast<double>(count_before + count);
       count_before += count;
     }
   }
@@ -369,7 +382,8 @@ void DistanceNormalizer::estimate(double largest_theta, std::uint64_t seed) {
   }
 }
 
-void draw_distance_model(Distance distance, std::span<const ItemId> centre, double theta, RandomStream& stream, std::span<ItemId> out, int sweeps) {
+void draw_distance_model(Distance distance, std::span<const ItemId> centre, double theta, RandomStream& stream,
+                         std::span<ItemId> out, int sweeps) {
   const std::size_t n = centre.size();
   if (distance == Distance::kendall) {
     draw_mallows(centre, theta, stream, out);
@@ -398,7 +412,8 @@ void draw_distance_model(Distance distance, std::span<const ItemId> centre, doub
         if (target[i] == places[i]) return true;
       return false;
     };
-    if (moved > 0) do stream.shuffle(std::span<std::uint32_t>(target));
+    if (moved > 0) do
+        stream.shuffle(std::span<std::uint32_t>(target));
       while (fixes());
     for (std::size_t i = 0; i < moved; ++i) rank[places[i]] = target[i];
   } else {

@@ -1,5 +1,5 @@
-// Distances between complete rankings for Mallows models P(pi) = exp(-theta d(pi, centre)) / Z(theta), and their normalisers: exact where
-// that is known, else estimated with a stated standard error.
+// Distances between complete rankings for Mallows models P(pi) = exp(-theta d(pi, centre)) / Z(theta), and their normalisers: exact
+// where that is known, else estimated with a stated standard error.
 #pragma once
 
 #include <array>
@@ -17,7 +17,8 @@ namespace caucus {
 
 enum class Distance { kendall, spearman, footrule, hamming, cayley, ulam };
 template <>
-inline constexpr std::array<std::string_view, 6> enum_names<Distance>{"kendall", "spearman", "footrule", "hamming", "cayley", "ulam"};
+inline constexpr std::array<std::string_view, 6> enum_names<Distance>{"kendall", "spearman", "footrule",
+                                                                      "hamming", "cayley",   "ulam"};
 
 // Both are inverse orders: rank[item] = 0-based place. All are right-invariant (renaming items changes nothing).
 //   kendall   pairs ordered the other way round            spearman  sum of squared rank differences
@@ -27,9 +28,9 @@ std::uint64_t rank_distance(Distance distance, std::span<const std::uint32_t> a,
 std::uint64_t max_distance(Distance distance, std::size_t num_items);
 
 // log Z(theta), mean and variance of d under the model, for one distance and number of items. Z depends on theta alone.
-//   exact: kendall, cayley, hamming (closed forms); ulam by counts from Schensted's correspondence to n = 60; footrule and spearman by counts
-//   over all rankings (subset sums) to n = 14.
-//   Beyond: thermodynamic integration of E d over theta on a grid, E d by Metropolis chains; standard_error() > 0.
+//   exact: kendall, cayley, hamming (closed forms); ulam by counts from Schensted's correspondence to n = 60; footrule and spearman
+//   by counts over all rankings (subset sums) to n = 14. Beyond: thermodynamic integration of E d over theta on a grid, E d by
+//   Metropolis chains; standard_error() > 0.
 class DistanceNormalizer {
  public:
   DistanceNormalizer(Distance distance, std::size_t num_items, double largest_theta = 50.0, std::uint64_t seed = 1,
@@ -58,7 +59,7 @@ class DistanceNormalizer {
 
 // Draws from the model under any distance: exact for kendall, and by inversion of counts for cayley and hamming; for the
 // others a Metropolis chain of `sweeps` sweeps of random transpositions from the centre.
-void draw_distance_model(Distance distance, std::span<const ItemId> centre, double theta, RandomStream& stream, std::span<ItemId> out,
-                         int sweeps = 200);
+void draw_distance_model(Distance distance, std::span<const ItemId> centre, double theta, RandomStream& stream,
+                         std::span<ItemId> out, int sweeps = 200);
 
 }  // namespace caucus

@@ -1,12 +1,12 @@
 // Distances, their normalisers and samplers, and subset probabilities, held to enumeration.
 #include "caucus/model/distances.h"
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <numeric>
-
-#include <gtest/gtest.h>
 
 #include "caucus/base/numeric.h"
 #include "caucus/model/assignment.h"
@@ -17,7 +17,8 @@
 namespace caucus {
 namespace {
 
-constexpr Distance all_distances[] = {Distance::kendall, Distance::spearman, Distance::footrule, Distance::hamming, Distance::cayley, Distance::ulam};
+constexpr Distance all_distances[] = {Distance::kendall, Distance::spearman, Distance::footrule,
+                                      Distance::hamming, Distance::cayley,   Distance::ulam};
 
 std::vector<std::uint32_t> identity(std::size_t n) {
   std::vector<std::uint32_t> rank(n);
@@ -80,8 +81,8 @@ TEST(DistanceNormalizer, ExactByEnumeration) {
     }
 }
 
-// The estimate used beyond the exact sizes, run where the truth is known: log Z within six of its standard errors, plus the error of
-// the trapezoid rule on the grid, at most 0.02 here.
+// The estimate used beyond the exact sizes, run where the truth is known: log Z within six of its standard errors, plus the error
+// of the trapezoid rule on the grid, at most 0.02 here.
 TEST(DistanceNormalizer, EstimateStatesItsError) {
   for (Distance distance : all_distances) {
     const std::size_t n = 12;
@@ -89,7 +90,8 @@ TEST(DistanceNormalizer, EstimateStatesItsError) {
     EXPECT_TRUE(exact.exact());
     EXPECT_FALSE(estimate.exact());
     for (double theta : {0.0, 0.01, 0.1, 0.5, 2.0, 6.0}) {
-      EXPECT_NEAR(estimate.log_z(theta), exact.log_z(theta), 6.0 * estimate.standard_error(theta) + 0.02) << name_of(distance) << theta;
+      EXPECT_NEAR(estimate.log_z(theta), exact.log_z(theta), 6.0 * estimate.standard_error(theta) + 0.02)
+          << name_of(distance) << theta;
       EXPECT_LT(estimate.standard_error(theta), 0.15) << name_of(distance) << theta;
       EXPECT_NEAR(estimate.mean(theta), exact.mean(theta), 0.05 * exact.mean(0.0)) << name_of(distance) << theta;
     }
@@ -166,7 +168,8 @@ TEST(MallowsSubset, ExactByEnumerationAndByWeightedCompletions) {
       EXPECT_EQ(exact.standard_error, 0.0);
       EXPECT_NEAR(exact.log_prob, std::log(expected), 1e-11);
       if (length == 2) {
-        EXPECT_NEAR(std::exp(exact.log_prob), model.pair_probability(model.position()[ballot[0]], model.position()[ballot[1]]), 1e-12);
+        EXPECT_NEAR(std::exp(exact.log_prob), model.pair_probability(model.position()[ballot[0]], model.position()[ballot[1]]),
+                    1e-12);
       }
       // Completions agree with the ballot; their mean weight is the probability. Six standard errors.
       double sum = 0.0, squares = 0.0;

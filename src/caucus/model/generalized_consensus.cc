@@ -22,7 +22,8 @@ void StagePairs::add(std::span<const ItemId> ranking, double weight) {
   }
 }
 
-GeneralizedConsensusSolver::GeneralizedConsensusSolver(std::size_t num_items) : size_(num_items), table_((num_items + 1) * (cells + 1), 0.0) {
+GeneralizedConsensusSolver::GeneralizedConsensusSolver(std::size_t num_items)
+    : size_(num_items), table_((num_items + 1) * (cells + 1), 0.0) {
   for (std::size_t m = 2; m <= size_; ++m)
     for (std::size_t c = 0; c <= cells; ++c)
       table_[m * (cells + 1) + c] = stage_cost(0.5 * static_cast<double>(m - 1) * static_cast<double>(c) / cells, m);
@@ -116,7 +117,8 @@ GeneralizedConsensus GeneralizedConsensusSolver::solve_v(const PairMatrix& pairs
     return result;
   }
 
-  const std::uint64_t max_nodes = method == ConsensusMethod::automatic ? std::min<std::uint64_t>(limits.max_nodes, 20'000) : limits.max_nodes;
+  const std::uint64_t max_nodes =
+      method == ConsensusMethod::automatic ? std::min<std::uint64_t>(limits.max_nodes, 20'000) : limits.max_nodes;
   // For each item, the others by how little they go before it: prefix sums give the least mean of a stage.
   std::vector<std::vector<ItemId>> by_weight(n);
   for (std::size_t i = 0; i < n; ++i) {
@@ -274,8 +276,8 @@ void swap_search_s(std::vector<ItemId>& order, const StagePairs& pairs) {
 
 }  // namespace
 
-GeneralizedConsensus GeneralizedConsensusSolver::solve_s(const StagePairs& pairs, ConsensusMethod method, const ConsensusLimits& limits,
-                                                         std::span<const ItemId> start) const {
+GeneralizedConsensus GeneralizedConsensusSolver::solve_s(const StagePairs& pairs, ConsensusMethod method,
+                                                         const ConsensusLimits& limits, std::span<const ItemId> start) const {
   const std::size_t n = pairs.num_items();
   GeneralizedConsensus result;
   const auto thetas = [&](std::span<const ItemId> order) {
@@ -293,7 +295,8 @@ GeneralizedConsensus GeneralizedConsensusSolver::solve_s(const StagePairs& pairs
   };
   mix(std::vector<double>(n, 1.0));
   const ConsensusMethod inner = method == ConsensusMethod::exact ? ConsensusMethod::automatic : method;
-  std::vector<ItemId> best_order = start.empty() ? find_consensus(mixed, inner, limits).order : std::vector<ItemId>(start.begin(), start.end());
+  std::vector<ItemId> best_order =
+      start.empty() ? find_consensus(mixed, inner, limits).order : std::vector<ItemId>(start.begin(), start.end());
   double best = cost_of_sums_s(stage_sums_s(best_order, pairs), pairs);
   if (method != ConsensusMethod::borda) {
     for (int round = 0; round < 20; ++round) {

@@ -7,7 +7,8 @@ namespace caucus {
 
 GeneralizedMallows::GeneralizedMallows(std::vector<ItemId> centre, std::vector<double> theta, Code code)
     : centre_(std::move(centre)), position_(inverse_order(centre_)), theta_(std::move(theta)), log_z_(1, 0.0), code_(code) {
-  for (std::size_t j = 0; j < theta_.size(); ++j) log_z_.push_back(log_z_.back() + log_stage_normalizer(theta_[j], num_items() - j));
+  for (std::size_t j = 0; j < theta_.size(); ++j)
+    log_z_.push_back(log_z_.back() + log_stage_normalizer(theta_[j], num_items() - j));
 }
 
 double GeneralizedMallows::log_prob(std::span<const ItemId> ranking) const {

@@ -103,7 +103,8 @@ std::uint64_t strict_discordances(RankingView ranking, std::span<const std::uint
 namespace {
 
 template <class Ranks>
-[[gnu::always_inline]] inline void write_code_s(std::span<const ItemId> ranking, std::span<const std::uint32_t> position, std::span<std::uint32_t> out, Ranks used) {
+[[gnu::always_inline]] inline void write_code_s(std::span<const ItemId> ranking, std::span<const std::uint32_t> position,
+                                                std::span<std::uint32_t> out, Ranks used) {
   for (std::size_t j = 0; j < ranking.size(); ++j) {
     const std::uint32_t rank = position[ranking[j]];
     out[j] = rank - used.below(rank);
@@ -113,7 +114,8 @@ template <class Ranks>
 
 // The member of central rank r placed at step j has had j - below(r) members of higher central rank before it.
 template <class Ranks>
-[[gnu::always_inline]] inline void write_code_v(std::span<const ItemId> ranking, std::span<const std::uint32_t> position, std::span<std::uint32_t> out, Ranks used) {
+[[gnu::always_inline]] inline void write_code_v(std::span<const ItemId> ranking, std::span<const std::uint32_t> position,
+                                                std::span<std::uint32_t> out, Ranks used) {
   for (std::size_t j = 0; j < ranking.size(); ++j) {
     const std::uint32_t rank = position[ranking[j]];
     out[rank] = static_cast<std::uint32_t>(j) - used.below(rank);
@@ -122,10 +124,12 @@ template <class Ranks>
 }
 
 // Up to 64 items these are the inner loops of every generalized Mallows fit.
-CAUCUS_CLONES void code_s_word(std::span<const ItemId> ranking, std::span<const std::uint32_t> position, std::span<std::uint32_t> out) {
+CAUCUS_CLONES void code_s_word(std::span<const ItemId> ranking, std::span<const std::uint32_t> position,
+                               std::span<std::uint32_t> out) {
   write_code_s(ranking, position, out, RankSet64(position.size()));
 }
-CAUCUS_CLONES void code_v_word(std::span<const ItemId> ranking, std::span<const std::uint32_t> position, std::span<std::uint32_t> out) {
+CAUCUS_CLONES void code_v_word(std::span<const ItemId> ranking, std::span<const std::uint32_t> position,
+                               std::span<std::uint32_t> out) {
   write_code_v(ranking, position, out, RankSet64(position.size()));
 }
 

@@ -42,8 +42,7 @@ double Mallows::log_prob(RankingView ranking) const {
   const double distance = static_cast<double>(strict_discordances(ranking, position_));
   double value = -theta_ * distance - log_q_factorials_[num_items()];
   if (ranking.size() < num_items()) value += log_q_factorials_[num_items() - ranking.size()];
-  if (ranking.has_ties())
-    ranking.for_each_group([&](std::span<const ItemId> group) { value += log_q_factorials_[group.size()]; });
+  if (ranking.has_ties()) ranking.for_each_group([&](std::span<const ItemId> group) { value += log_q_factorials_[group.size()]; });
   return value;
 }
 

@@ -20,8 +20,8 @@ double log_range(double theta, std::size_t low, std::size_t high) {
 
 }  // namespace
 
-SubsetProbability subset_probability(std::span<const ItemId> ranking, std::span<const std::uint32_t> position, double theta, RandomStream& stream,
-                                     std::size_t completions) {
+SubsetProbability subset_probability(std::span<const ItemId> ranking, std::span<const std::uint32_t> position, double theta,
+                                     RandomStream& stream, std::size_t completions) {
   const std::size_t count = ranking.size();
   if (count <= 1) return {};
   // The items of central rank between the first and the last listed one are a Mallows model by themselves.
@@ -45,7 +45,8 @@ SubsetProbability subset_probability(std::span<const ItemId> ranking, std::span<
     next.clear();
     const double log_z = log_stage_normalizer(theta, s + 1);
     if (listed[which].first - low == s) {
-      const auto slot = static_cast<std::size_t>(std::lower_bound(inserted.begin(), inserted.end(), listed[which].second) - inserted.begin());
+      const auto slot =
+          static_cast<std::size_t>(std::lower_bound(inserted.begin(), inserted.end(), listed[which].second) - inserted.begin());
       for (const auto& [places, log_mass] : states) {
         const std::size_t from = slot == 0 ? 0 : places[slot - 1] + std::size_t{1};
         const std::size_t to = slot == places.size() ? s : places[slot];
@@ -88,7 +89,8 @@ SubsetProbability subset_probability(std::span<const ItemId> ranking, std::span<
   return {std::min(0.0, log_mean), std::sqrt(spread / (size * (size - 1.0)))};
 }
 
-double draw_completion(std::span<const ItemId> ranking, std::span<const ItemId> centre, double theta, RandomStream& stream, std::span<ItemId> out) {
+double draw_completion(std::span<const ItemId> ranking, std::span<const ItemId> centre, double theta, RandomStream& stream,
+                       std::span<ItemId> out) {
   const std::size_t n = centre.size();
   std::vector<std::size_t> in_ballot(n, n);
   for (std::size_t j = 0; j < ranking.size(); ++j) in_ballot[ranking[j]] = j;

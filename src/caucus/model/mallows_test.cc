@@ -1,14 +1,13 @@
 // Mallows and generalized Mallows models held to enumeration of all n! rankings, n <= 7.
 #include "caucus/model/mallows.h"
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
+#include <boost/multiprecision/cpp_bin_float.hpp>
 #include <cmath>
 #include <map>
 #include <numeric>
-
-#include <gtest/gtest.h>
-
-#include <boost/multiprecision/cpp_bin_float.hpp>
 
 #include "caucus/base/numeric.h"
 #include "caucus/model/generalized_mallows.h"
@@ -246,7 +245,8 @@ TEST(MallowsSampler, DrawsTheModel) {
     const GeneralizedMallows model(centre, {0.1, 0.7, 0.3, 0.5}, code);
     const GeneralizedMallowsSampler sampler(centre, model.theta(), code);
     RandomStream stream(12, Purpose::test, 1);
-    expect_draws_fit([&](std::span<ItemId> out) { sampler.draw(stream, out); }, [&](const auto& order) { return model.log_prob(order); });
+    expect_draws_fit([&](std::span<ItemId> out) { sampler.draw(stream, out); },
+                     [&](const auto& order) { return model.log_prob(order); });
   }
 }
 

@@ -66,8 +66,10 @@ RowMatrix class_probabilities(const RowMatrix& w, const RowMatrix& lambda) {
   RowMatrix probability = w * lambda.transpose();
   for (Eigen::Index i = 0; i < probability.rows(); ++i) {
     const double total = probability.row(i).sum();
-    if (total > 0.0) probability.row(i) /= total;
-    else probability.row(i).setConstant(1.0 / static_cast<double>(lambda.rows()));
+    if (total > 0.0)
+      probability.row(i) /= total;
+    else
+      probability.row(i).setConstant(1.0 / static_cast<double>(lambda.rows()));
   }
   return probability;
 }

@@ -13,13 +13,13 @@ namespace caucus {
 
 // Rows of features with their outcomes. A label is a ranking of length one that all classes take part in.
 struct RegressionData {
-  RowMatrix w;                             // n x p, non-negative, no row all zero
+  RowMatrix w;  // n x p, non-negative, no row all zero
   std::size_t num_classes = 0;
   bool ranking = false;
-  Unranked unranked = Unranked::last;      // rankings: do unlisted classes take part?
-  std::vector<std::uint32_t> outcome;      // labels: n; rankings: all orders, best first, one after the other
-  std::vector<std::size_t> offsets;        // rankings: n + 1
-  std::vector<double> weights;             // empty: all 1
+  Unranked unranked = Unranked::last;  // rankings: do unlisted classes take part?
+  std::vector<std::uint32_t> outcome;  // labels: n; rankings: all orders, best first, one after the other
+  std::vector<std::size_t> offsets;    // rankings: n + 1
+  std::vector<double> weights;         // empty: all 1
 
   std::size_t num_rows() const { return static_cast<std::size_t>(w.rows()); }
   std::size_t num_features() const { return static_cast<std::size_t>(w.cols()); }
@@ -40,8 +40,8 @@ double dot(const double* a, const double* b, std::size_t size);
 // W'lambda_k for all k. The last stage, with one class left, is sure and not visited. `running` is scratch of size K and holds,
 // during a visit, who runs.
 template <class Visit>
-void for_each_stage(const RegressionData& data, std::size_t row, std::span<const double> strength, std::vector<std::uint8_t>& running,
-                    Visit&& visit) {
+void for_each_stage(const RegressionData& data, std::size_t row, std::span<const double> strength,
+                    std::vector<std::uint8_t>& running, Visit&& visit) {
   const auto order = data.order(row);
   const std::size_t k = data.num_classes;
   const bool all = !data.ranking || data.unranked == Unranked::last;
@@ -58,7 +58,8 @@ void for_each_stage(const RegressionData& data, std::size_t row, std::span<const
   }
 }
 
-// log P of the outcomes at lambda (K x p), weighted. O(n p) for labels, O(n p K) for rankings. -inf where an outcome has probability 0.
+// log P of the outcomes at lambda (K x p), weighted. O(n p) for labels, O(n p K) for rankings. -inf where an outcome has
+// probability 0.
 double regression_loglik(const RegressionData& data, const RowMatrix& lambda, int threads = 1);
 // P(class k comes first) for every row of w: n x K. Where all strengths vanish, 1/K.
 RowMatrix class_probabilities(const RowMatrix& w, const RowMatrix& lambda);

@@ -1,13 +1,13 @@
 #include "caucus/model/pl_regression_features.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <numeric>
 #include <utility>
-
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "caucus/base/error.h"
 #include "caucus/base/numeric.h"
@@ -26,8 +26,10 @@ std::string level_of(const Column& column, std::size_t row) {
 }
 
 [[noreturn]] void refuse_missing(const Column& column, std::size_t row) {
-  throw DataError(fmt::format("row {}, column '{}': the value is missing; --missing drop leaves such rows out, --missing mean takes the "
-                              "column's mean (or most common level)", row + 1, column.name));
+  throw DataError(
+      fmt::format("row {}, column '{}': the value is missing; --missing drop leaves such rows out, --missing mean takes the "
+                  "column's mean (or most common level)",
+                  row + 1, column.name));
 }
 
 bool contains(const std::vector<std::string>& names, const std::string& name) {
@@ -36,12 +38,13 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
 
 // "bumps(x, 5)" -> five gauss() formulas centred at the quantiles 0.1, 0.3, .., 0.9 of the standardised covariate, each as wide as
 // the mean distance of the centres.
-std::optional<std::vector<std::string>> expand_bumps(const std::string& text, const std::vector<std::string>& names, const RowMatrix& x,
-                                                     const std::vector<Covariate>& covariates) {
+std::optional<std::vector<std::string>> expand_bumps(const std::string& text, const std::vector<std::string>& names,
+                                                     const RowMatrix& x, const std::vector<Covariate>& covariates) {
   if (!text.starts_with("bumps(") || !text.ends_with(")")) return std::nullopt;
   const std::string inside = text.substr(6, text.size() - 7);
   const std::size_t comma = inside.rfind(',');
-  if (comma == std::string::npos) throw UsageError(fmt::format("features: '{}': expected bumps(covariate, number) or bumps(all, number)", text));
+  if (comma == std::string::npos)
+    throw UsageError(fmt::format("features: '{}': expected bumps(covariate, number) or bumps(all, number)", text));
   const std::string name = split_formulas(inside.substr(0, comma)).empty() ? "" : split_formulas(inside.substr(0, comma))[0];
   std::string count_text = inside.substr(comma + 1);
   count_text.erase(std::remove(count_text.begin(), count_text.end(), ' '), count_text.end());
@@ -117,9 +120,10 @@ FeatureMap FeatureMap::learn(std::span<const Column> columns, const FeatureReque
       if (!is_missing(column, row)) ++counts[level_of(column, row)];
     if (counts.empty()) throw DataError(fmt::format("column '{}' has no value at all; leave it out with --ignore", column.name));
     if (counts.size() > 20 && 2 * counts.size() > rows.size())
-      throw DataError(fmt::format("column '{}' has {} different texts in {} rows: an identifier? leave it out with --ignore {}", column.name,
-                                  counts.size(), rows.size(), column.name));
-    const auto most = std::max_element(counts.begin(), counts.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+      throw DataError(fmt::format("column '{}' has {} different texts in {} rows: an identifier? leave it out with --ignore {}",
+                                  column.name, counts.size(), rows.size(), column.name));
+    const auto most =
+        std::max_element(counts.begin(), counts.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
     for (const auto& [level, count] : counts) {
       map.covariates_.push_back({column.name + "=" + level, column.name, true, level, 0.0, 1.0});
       map.most_common_.push_back(most->first);
@@ -161,7 +165,8 @@ void FeatureMap::finish(const std::vector<std::string>& formulas) {
   for (const Covariate& one : covariates_)
     if (!one.categorical) features_.push_back({fmt::format("exp({})", one.name), FeatureKind::exp, one.name, one.mean, one.scale});
   for (const Covariate& one : covariates_)
-    if (!one.categorical) features_.push_back({fmt::format("exp(-{})", one.name), FeatureKind::exp_minus, one.name, one.mean, one.scale});
+    if (!one.categorical)
+      features_.push_back({fmt::format("exp(-{})", one.name), FeatureKind::exp_minus, one.name, one.mean, one.scale});
   for (const Covariate& one : covariates_)
     if (one.categorical) features_.push_back({one.name, FeatureKind::indicator, one.name, 0.0, 1.0});
   const std::vector<std::string> names = covariate_names();
@@ -178,7 +183,8 @@ EncodedRows FeatureMap::encode(std::span<const Column> columns, std::optional<Mi
   std::vector<const Column*> sources;  // by covariate
   std::vector<std::string> lacking;
   for (const Covariate& covariate : covariates_) {
-    const auto found = std::find_if(columns.begin(), columns.end(), [&](const Column& column) { return column.name == covariate.column; });
+    const auto found =
+        std::find_if(columns.begin(), columns.end(), [&](const Column& column) { return column.name == covariate.column; });
     if (found == columns.end()) {
       if (!contains(lacking, covariate.column)) lacking.push_back(covariate.column);
       continue;
@@ -194,8 +200,9 @@ EncodedRows FeatureMap::encode(std::span<const Column> columns, std::optional<Mi
     }
     sources.push_back(&*found);
   }
-  if (!lacking.empty()) throw DataError(fmt::format("the model needs the column{} '{}', which the table lacks", lacking.size() == 1 ? "" : "s",
-                                                    fmt::join(lacking, "', '")));
+  if (!lacking.empty())
+    throw DataError(fmt::format("the model needs the column{} '{}', which the table lacks", lacking.size() == 1 ? "" : "s",
+                                fmt::join(lacking, "', '")));
   EncodedRows encoded;
   const std::size_t num_rows = columns.empty() ? 0 : num_values(columns[0]);
   for (std::size_t row = 0; row < num_rows; ++row) {
@@ -209,14 +216,17 @@ EncodedRows FeatureMap::encode(std::span<const Column> columns, std::optional<Mi
     if (complete || policy == MissingValues::mean) encoded.rows.push_back(row);
   }
   if (encoded.rows.size() < num_rows)
-    encoded.warnings.push_back(fmt::format("{} of {} rows have missing values and were left out", num_rows - encoded.rows.size(), num_rows));
+    encoded.warnings.push_back(
+        fmt::format("{} of {} rows have missing values and were left out", num_rows - encoded.rows.size(), num_rows));
   encoded.x.resize(static_cast<Eigen::Index>(encoded.rows.size()), static_cast<Eigen::Index>(covariates_.size()));
   std::size_t unknown = 0;
   std::string example;
   for (std::size_t j = 0; j < covariates_.size();) {
     const Covariate& covariate = covariates_[j];
     std::size_t end = j + 1;
-    while (covariate.categorical && end < covariates_.size() && covariates_[end].categorical && covariates_[end].column == covariate.column) ++end;
+    while (covariate.categorical && end < covariates_.size() && covariates_[end].categorical &&
+           covariates_[end].column == covariate.column)
+      ++end;
     for (std::size_t i = 0; i < encoded.rows.size(); ++i) {
       const std::size_t row = encoded.rows[i];
       const bool absent = is_missing(*sources[j], row);
@@ -225,7 +235,8 @@ EncodedRows FeatureMap::encode(std::span<const Column> columns, std::optional<Mi
       };
       if (!covariate.categorical) {
         const double value = absent ? covariate.mean : sources[j]->numbers[row];
-        if (!std::isfinite(value)) throw DataError(fmt::format("row {}, column '{}': {} is not a finite number", row + 1, covariate.column, value));
+        if (!std::isfinite(value))
+          throw DataError(fmt::format("row {}, column '{}': {} is not a finite number", row + 1, covariate.column, value));
         at(j) = (value - covariate.mean) / covariate.scale;
         continue;
       }
@@ -241,8 +252,9 @@ EncodedRows FeatureMap::encode(std::span<const Column> columns, std::optional<Mi
     j = end;
   }
   if (unknown > 0)
-    encoded.warnings.push_back(fmt::format("{} value{} that the training table did not have (first: {}) count as none of the known levels",
-                                           unknown, unknown == 1 ? "" : "s", example));
+    encoded.warnings.push_back(
+        fmt::format("{} value{} that the training table did not have (first: {}) count as none of the known levels", unknown,
+                    unknown == 1 ? "" : "s", example));
   return encoded;
 }
 
@@ -259,16 +271,25 @@ RowMatrix FeatureMap::features(const RowMatrix& x, std::span<const std::size_t> 
     for (std::size_t f = 0; f < features_.size(); ++f) {
       double log_value = 0.0;
       switch (features_[f].kind) {
-        case FeatureKind::exp: log_value = x(i, source[f]); break;
-        case FeatureKind::exp_minus: log_value = -x(i, source[f]); break;
-        case FeatureKind::indicator: log_value = x(i, source[f]) > 0.5 ? 0.0 : -infinity; break;
-        case FeatureKind::offset: break;
+        case FeatureKind::exp:
+          log_value = x(i, source[f]);
+          break;
+        case FeatureKind::exp_minus:
+          log_value = -x(i, source[f]);
+          break;
+        case FeatureKind::indicator:
+          log_value = x(i, source[f]) > 0.5 ? 0.0 : -infinity;
+          break;
+        case FeatureKind::offset:
+          break;
         case FeatureKind::formula:
           log_value = formulas_[formula++].log_value(row);
           if (std::isnan(log_value) || log_value == infinity) {
             const std::size_t number = rows.empty() ? static_cast<std::size_t>(i) : rows[static_cast<std::size_t>(i)];
-            throw DataError(fmt::format("row {}: the feature '{}' is negative or not a number; features must not be negative: wrap it in "
-                                        "exp(), abs() or max(0, ...)", number + 1, features_[f].name));
+            throw DataError(
+                fmt::format("row {}: the feature '{}' is negative or not a number; features must not be negative: wrap it in "
+                            "exp(), abs() or max(0, ...)",
+                            number + 1, features_[f].name));
           }
           break;
       }

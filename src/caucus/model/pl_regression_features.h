@@ -2,13 +2,12 @@
 // covariates of the logit. Learned once from the training rows, stored in the model file, applied to new tables by name.
 #pragma once
 
+#include <Eigen/Core>
 #include <cstddef>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
-
-#include <Eigen/Core>
 
 #include "caucus/base/options.h"
 #include "caucus/data/dataset.h"
@@ -27,7 +26,7 @@ template <>
 inline constexpr std::array<std::string_view, 5> enum_names<FeatureKind>{"exp", "exp-minus", "indicator", "formula", "offset"};
 
 struct Feature {
-  std::string name;       // "exp(age)", "exp(-age)", "area=city", "exp(age + income)", "offset"
+  std::string name;  // "exp(age)", "exp(-age)", "area=city", "exp(age + income)", "offset"
   FeatureKind kind = FeatureKind::offset;
   std::string covariate;  // exp, exp-minus, indicator: which; formula: empty
   double mean = 0.0;      // of the covariate before standardising; 0 and 1 where there is none
@@ -36,7 +35,7 @@ struct Feature {
 
 // One entry of the vector x: a standardised number, or 1 where a categorical column has this level.
 struct Covariate {
-  std::string name;    // the column, or "column=level"
+  std::string name;  // the column, or "column=level"
   std::string column;
   bool categorical = false;
   std::string level;
@@ -51,8 +50,8 @@ struct FeatureRequest {
 };
 
 struct EncodedRows {
-  RowMatrix x;                      // one row per kept row of the table, one column per covariate
-  std::vector<std::size_t> rows;    // which rows of the table were kept
+  RowMatrix x;                    // one row per kept row of the table, one column per covariate
+  std::vector<std::size_t> rows;  // which rows of the table were kept
   std::vector<std::string> warnings;
 };
 
@@ -82,8 +81,8 @@ class FeatureMap {
   void finish(const std::vector<std::string>& formulas);
   std::vector<std::string> covariate_names() const;
 
-  std::vector<Covariate> covariates_;       // levels of one column are adjacent
-  std::vector<std::string> most_common_;    // by covariate: the level that stands for a missing one; "" for numbers
+  std::vector<Covariate> covariates_;     // levels of one column are adjacent
+  std::vector<std::string> most_common_;  // by covariate: the level that stands for a missing one; "" for numbers
   std::vector<Feature> features_;
   std::vector<std::string> formula_texts_;
   std::vector<Formula> formulas_;

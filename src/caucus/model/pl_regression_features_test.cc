@@ -1,9 +1,9 @@
 #include "caucus/model/pl_regression_features.h"
 
+#include <gtest/gtest.h>
+
 #include <cmath>
 #include <limits>
-
-#include <gtest/gtest.h>
 
 #include "caucus/base/error.h"
 
@@ -32,7 +32,8 @@ TEST(Formula, LogValueDoesNotOverflow) {
 }
 
 TEST(Formula, PrintsWhatItReads) {
-  for (const std::string text : {"exp(age + `the income`)", "(age^2)^x2 * -(age - x2)", "age - (x2 - 1)", "gauss(age, 0.5, 1) / 2^-x2", "-age^2"}) {
+  for (const std::string text :
+       {"exp(age + `the income`)", "(age^2)^x2 * -(age - x2)", "age - (x2 - 1)", "gauss(age, 0.5, 1) / 2^-x2", "-age^2"}) {
     const Formula formula = Formula::parse(text, names);
     const Formula again = Formula::parse(formula.to_string(names), names);
     for (const double a : {0.3, 1.7})
@@ -41,7 +42,8 @@ TEST(Formula, PrintsWhatItReads) {
 }
 
 TEST(Formula, ErrorsShowThePlace) {
-  for (const std::string text : {"exp(age", "exp()", "expo(age)", "age +", "height", "age age", "gauss(age)", "`age", "3..5", "", "x9", "(", "\xff"}) {
+  for (const std::string text :
+       {"exp(age", "exp()", "expo(age)", "age +", "height", "age age", "gauss(age)", "`age", "3..5", "", "x9", "(", "\xff"}) {
     try {
       Formula::parse(text, names);
       ADD_FAILURE() << text;
@@ -81,9 +83,11 @@ TEST(Features, StandardisesWithDivisorN) {
 
 TEST(Features, ColumnsAreFoundByName) {
   std::vector<std::string> warnings;
-  const Column a = numeric("a", {1, 2, 4}), b = numeric("b", {0, 1, 5}), c = text("c", {"u", "v", "u"}), extra = text("id", {"1", "2", "x"});
+  const Column a = numeric("a", {1, 2, 4}), b = numeric("b", {0, 1, 5}), c = text("c", {"u", "v", "u"}),
+               extra = text("id", {"1", "2", "x"});
   const FeatureMap map = FeatureMap::learn(std::vector{a, b, c}, {{}, {"exp(a + b)"}, MissingValues::error}, warnings);
-  const RowMatrix straight = map.features(map.encode(std::vector{a, b, c}).x), shuffled = map.features(map.encode(std::vector{c, extra, b, a}).x);
+  const RowMatrix straight = map.features(map.encode(std::vector{a, b, c}).x),
+                  shuffled = map.features(map.encode(std::vector{c, extra, b, a}).x);
   EXPECT_EQ(straight, shuffled);
   EXPECT_THROW(map.encode(std::vector{a, c}), DataError);
   EXPECT_THROW(map.encode(std::vector{text("a", {"1", "2", "three"}), b, c}), DataError);
@@ -91,7 +95,8 @@ TEST(Features, ColumnsAreFoundByName) {
 
 TEST(Features, HugeCovariatesDoNotOverflow) {
   std::vector<std::string> warnings;
-  const FeatureMap map = FeatureMap::learn(std::vector{numeric("a", {0, 1, 2})}, {{}, {"exp(a) * exp(a)"}, MissingValues::error}, warnings);
+  const FeatureMap map =
+      FeatureMap::learn(std::vector{numeric("a", {0, 1, 2})}, {{}, {"exp(a) * exp(a)"}, MissingValues::error}, warnings);
   const RowMatrix w = map.features(map.encode(std::vector{numeric("a", {1e6, -1e6})}).x);
   EXPECT_TRUE(w.allFinite());
   EXPECT_EQ(w(0, 2), 1.0);
@@ -120,7 +125,8 @@ TEST(Features, MissingValues) {
 
 TEST(Features, CategoricalByRequestAndUnknownLevels) {
   std::vector<std::string> warnings;
-  const FeatureMap map = FeatureMap::learn(std::vector{numeric("code", {1, 2, 2, 7})}, {{"code"}, {}, MissingValues::error}, warnings);
+  const FeatureMap map =
+      FeatureMap::learn(std::vector{numeric("code", {1, 2, 2, 7})}, {{"code"}, {}, MissingValues::error}, warnings);
   EXPECT_EQ(map.num_features(), 4u);
   EXPECT_EQ(map.list()[2].name, "code=7");
   const EncodedRows encoded = map.encode(std::vector{numeric("code", {7, 9})});

@@ -1,12 +1,12 @@
 #include "caucus/model/pl_regression_formula.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 #include <charconv>
 #include <cmath>
 #include <limits>
-
-#include <fmt/format.h>
 
 #include "caucus/base/error.h"
 
@@ -49,9 +49,12 @@ class FormulaParser {
     if (++depth_ > max_depth) fail("too deeply nested");
     std::size_t left = product();
     for (;;) {
-      if (take('+')) left = binary(Op::add, left, product());
-      else if (take('-')) left = binary(Op::subtract, left, product());
-      else break;
+      if (take('+'))
+        left = binary(Op::add, left, product());
+      else if (take('-'))
+        left = binary(Op::subtract, left, product());
+      else
+        break;
     }
     --depth_;
     return left;
@@ -59,9 +62,12 @@ class FormulaParser {
   std::size_t product() {
     std::size_t left = factor();
     for (;;) {
-      if (take('*')) left = binary(Op::multiply, left, factor());
-      else if (take('/')) left = binary(Op::divide, left, factor());
-      else return left;
+      if (take('*'))
+        left = binary(Op::multiply, left, factor());
+      else if (take('/'))
+        left = binary(Op::divide, left, factor());
+      else
+        return left;
     }
   }
   std::size_t factor() {
@@ -119,7 +125,11 @@ class FormulaParser {
     return add({Op::variable, 0.0, found, {}});
   }
   std::size_t call(std::string_view name) {
-    struct Function { std::string_view name; Op op; std::size_t arity; };
+    struct Function {
+      std::string_view name;
+      Op op;
+      std::size_t arity;
+    };
     static constexpr Function functions[] = {{"exp", Op::exp, 1}, {"log", Op::log, 1}, {"sqrt", Op::sqrt, 1},  {"abs", Op::abs, 1},
                                              {"min", Op::min, 2}, {"max", Op::max, 2}, {"gauss", Op::gauss, 3}};
     for (const Function& function : functions) {
@@ -129,7 +139,8 @@ class FormulaParser {
       while (take(','));
       if (!take(')')) fail("expected ')'");
       if (node.arguments.size() != function.arity)
-        fail(fmt::format("{} takes {} argument{}, not {}", name, function.arity, function.arity == 1 ? "" : "s", node.arguments.size()));
+        fail(fmt::format("{} takes {} argument{}, not {}", name, function.arity, function.arity == 1 ? "" : "s",
+                         node.arguments.size()));
       return add(std::move(node));
     }
     fail(fmt::format("there is no function '{}'; there are exp, log, sqrt, abs, min, max, gauss", name));
@@ -140,7 +151,8 @@ class FormulaParser {
     if (by_position && name.size() > 1 && name[0] == 'x') {
       std::size_t position = 0;
       const auto [end, error] = std::from_chars(name.data() + 1, name.data() + name.size(), position);
-      if (error == std::errc() && end == name.data() + name.size() && position >= 1 && position <= names_.size()) return position - 1;
+      if (error == std::errc() && end == name.data() + name.size() && position >= 1 && position <= names_.size())
+        return position - 1;
     }
     fail(fmt::format("there is no covariate '{}'; there are {} (x1 .. x{} by position)", name,
                      names_.empty() ? "none" : fmt::format("'{}' ...", names_[0]), names_.size()));
@@ -159,21 +171,36 @@ double Formula::value(std::size_t index, std::span<const double> x) const {
   const Node& node = nodes_[index];
   const auto argument = [&](std::size_t i) { return value(node.arguments[i], x); };
   switch (node.op) {
-    case Op::number: return node.number;
-    case Op::variable: return x[node.variable];
-    case Op::add: return argument(0) + argument(1);
-    case Op::subtract: return argument(0) - argument(1);
-    case Op::multiply: return argument(0) * argument(1);
-    case Op::divide: return argument(0) / argument(1);
-    case Op::power: return std::pow(argument(0), argument(1));
-    case Op::negate: return -argument(0);
-    case Op::exp: return std::exp(argument(0));
-    case Op::log: return std::log(argument(0));
-    case Op::sqrt: return std::sqrt(argument(0));
-    case Op::abs: return std::abs(argument(0));
-    case Op::min: return std::min(argument(0), argument(1));
-    case Op::max: return std::max(argument(0), argument(1));
-    case Op::gauss: return std::exp(log_value(index, x));
+    case Op::number:
+      return node.number;
+    case Op::variable:
+      return x[node.variable];
+    case Op::add:
+      return argument(0) + argument(1);
+    case Op::subtract:
+      return argument(0) - argument(1);
+    case Op::multiply:
+      return argument(0) * argument(1);
+    case Op::divide:
+      return argument(0) / argument(1);
+    case Op::power:
+      return std::pow(argument(0), argument(1));
+    case Op::negate:
+      return -argument(0);
+    case Op::exp:
+      return std::exp(argument(0));
+    case Op::log:
+      return std::log(argument(0));
+    case Op::sqrt:
+      return std::sqrt(argument(0));
+    case Op::abs:
+      return std::abs(argument(0));
+    case Op::min:
+      return std::min(argument(0), argument(1));
+    case Op::max:
+      return std::max(argument(0), argument(1));
+    case Op::gauss:
+      return std::exp(log_value(index, x));
   }
   return std::numeric_limits<double>::quiet_NaN();
 }
@@ -181,21 +208,26 @@ double Formula::value(std::size_t index, std::span<const double> x) const {
 double Formula::log_value(std::size_t index, std::span<const double> x) const {
   const Node& node = nodes_[index];
   switch (node.op) {
-    case Op::exp: return value(node.arguments[0], x);
-    case Op::multiply: return log_value(node.arguments[0], x) + log_value(node.arguments[1], x);
-    case Op::divide: return log_value(node.arguments[0], x) - log_value(node.arguments[1], x);
+    case Op::exp:
+      return value(node.arguments[0], x);
+    case Op::multiply:
+      return log_value(node.arguments[0], x) + log_value(node.arguments[1], x);
+    case Op::divide:
+      return log_value(node.arguments[0], x) - log_value(node.arguments[1], x);
     case Op::gauss: {
       const double t = (value(node.arguments[0], x) - value(node.arguments[1], x)) / value(node.arguments[2], x);
       return -0.5 * t * t;
     }
-    default: return std::log(value(index, x));
+    default:
+      return std::log(value(index, x));
   }
 }
 
 std::string Formula::to_string(std::size_t index, std::span<const std::string> names, int outer) const {
   const Node& node = nodes_[index];
   const auto infix = [&](std::string_view sign, int level, int right_level) {
-    std::string text = to_string(node.arguments[0], names, level) + std::string(sign) + to_string(node.arguments[1], names, right_level);
+    std::string text =
+        to_string(node.arguments[0], names, level) + std::string(sign) + to_string(node.arguments[1], names, right_level);
     return outer > level ? "(" + text + ")" : text;
   };
   const auto call = [&](std::string_view name) {
@@ -204,30 +236,44 @@ std::string Formula::to_string(std::size_t index, std::span<const std::string> n
     return text + ")";
   };
   switch (node.op) {
-    case Op::number: return fmt::format("{}", node.number);
+    case Op::number:
+      return fmt::format("{}", node.number);
     case Op::variable: {
       const std::string& name = names[node.variable];
       const bool plain = !name.empty() && std::isalpha(static_cast<unsigned char>(name[0])) != 0 &&
-                         std::all_of(name.begin(), name.end(),
-                                     [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.'; });
+                         std::all_of(name.begin(), name.end(), [](char c) {
+                           return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.';
+                         });
       return plain ? name : "`" + name + "`";
     }
-    case Op::add: return infix(" + ", 1, 2);
-    case Op::subtract: return infix(" - ", 1, 2);
-    case Op::multiply: return infix(" * ", 2, 3);
-    case Op::divide: return infix(" / ", 2, 3);
+    case Op::add:
+      return infix(" + ", 1, 2);
+    case Op::subtract:
+      return infix(" - ", 1, 2);
+    case Op::multiply:
+      return infix(" * ", 2, 3);
+    case Op::divide:
+      return infix(" / ", 2, 3);
     case Op::power: {  // right-associative, binds tighter than a sign in front
       const std::string text = to_string(node.arguments[0], names, 5) + "^" + to_string(node.arguments[1], names, 3);
       return outer > 4 ? "(" + text + ")" : text;
     }
-    case Op::negate: return (outer > 3 ? "(-" : "-") + to_string(node.arguments[0], names, 3) + (outer > 3 ? ")" : "");
-    case Op::exp: return call("exp");
-    case Op::log: return call("log");
-    case Op::sqrt: return call("sqrt");
-    case Op::abs: return call("abs");
-    case Op::min: return call("min");
-    case Op::max: return call("max");
-    case Op::gauss: return call("gauss");
+    case Op::negate:
+      return (outer > 3 ? "(-" : "-") + to_string(node.arguments[0], names, 3) + (outer > 3 ? ")" : "");
+    case Op::exp:
+      return call("exp");
+    case Op::log:
+      return call("log");
+    case Op::sqrt:
+      return call("sqrt");
+    case Op::abs:
+      return call("abs");
+    case Op::min:
+      return call("min");
+    case Op::max:
+      return call("max");
+    case Op::gauss:
+      return call("gauss");
   }
   return {};
 }
@@ -248,8 +294,10 @@ std::vector<std::string> split_formulas(std::string_view text) {
     if (c == '`') quoted = !quoted;
     if (!quoted && c == '(') ++depth;
     if (!quoted && c == ')') --depth;
-    if (!quoted && depth <= 0 && (c == ';' || c == ',')) finish();
-    else part += c;
+    if (!quoted && depth <= 0 && (c == ';' || c == ','))
+      finish();
+    else
+      part += c;
   }
   finish();
   return parts;

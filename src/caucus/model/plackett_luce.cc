@@ -1,10 +1,10 @@
 #include "caucus/model/plackett_luce.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-
-#include <fmt/format.h>
 
 #include "caucus/base/error.h"
 #include "caucus/base/numeric.h"
@@ -35,7 +35,8 @@ bool TieStrengths::knows(std::size_t order) const {
   return order == 1 || std::ranges::find(orders, static_cast<int>(order)) != orders.end();
 }
 
-PlackettLuce::PlackettLuce(std::vector<double> utilities, TieStrengths ties) : utilities_(std::move(utilities)), ties_(std::move(ties)) {
+PlackettLuce::PlackettLuce(std::vector<double> utilities, TieStrengths ties)
+    : utilities_(std::move(utilities)), ties_(std::move(ties)) {
   const auto [low, high] = std::ranges::minmax(utilities_);
   largest_ = high;
   wide_ = high - low > 500.0;
@@ -132,7 +133,8 @@ void PlackettLuce::sample(RandomStream& random, std::size_t length, std::vector<
       for (std::size_t r = 0; r < rest.size(); ++r) {
         const double x = std::exp((utilities_[rest[r]] - largest_) / static_cast<double>(order));
         e[(r + 1) * (order + 1)] = 1.0;
-        for (std::size_t j = 1; j <= order; ++j) e[(r + 1) * (order + 1) + j] = e[r * (order + 1) + j] + x * e[r * (order + 1) + j - 1];
+        for (std::size_t j = 1; j <= order; ++j)
+          e[(r + 1) * (order + 1) + j] = e[r * (order + 1) + j] + x * e[r * (order + 1) + j - 1];
       }
       weights.push_back(std::exp(ties_.log_delta[o]) * e[rest.size() * (order + 1) + order]);
     }

@@ -51,7 +51,7 @@ class PlackettLuce {
   std::vector<double> worths_;  // exp(utility - largest utility)
   double largest_ = 0.0;
   double total_worth_ = 0.0;
-  bool wide_ = false;           // utilities too far apart for products and sums of worths: work in logs
+  bool wide_ = false;                                // utilities too far apart for products and sums of worths: work in logs
   std::vector<double> log_worths_, powers_, delta_;  // with ties only: see TieSweep
 };
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "caucus/model/assignment.h"
 #include "caucus/base/numeric.h"
 #include "caucus/base/random.h"
+#include "caucus/model/assignment.h"
 
 namespace caucus {
 
@@ -20,7 +20,8 @@ PlackettLuceTruth theorem1_truth(std::size_t num_items, std::size_t num_componen
   return truth;
 }
 
-double plackett_luce_distance(std::span<const double> a, std::span<const double> b, std::size_t num_items, std::vector<std::size_t>* matched) {
+double plackett_luce_distance(std::span<const double> a, std::span<const double> b, std::size_t num_items,
+                              std::vector<std::size_t>* matched) {
   const std::size_t num = b.size() / num_items;
   std::vector<double> x(a.begin(), a.end()), y(b.begin(), b.end()), cost(num * num, 0.0);
   for (std::size_t k = 0; k < num; ++k) {

@@ -1,11 +1,11 @@
 #include "caucus/model/plackett_luce.h"
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <numeric>
-
-#include <gtest/gtest.h>
 
 #include "caucus/base/numeric.h"
 #include "caucus/model/plackett_luce_ties.h"
@@ -22,7 +22,8 @@ std::vector<double> random_utilities(std::size_t n, std::uint64_t seed, double s
 
 // Calls visit(groups) for every weak order of the items in `rest` whose groups have an allowed size.
 template <class Visit>
-void for_each_weak_order(std::vector<ItemId> rest, const std::vector<std::size_t>& sizes, std::vector<std::vector<ItemId>>& groups, Visit&& visit) {
+void for_each_weak_order(std::vector<ItemId> rest, const std::vector<std::size_t>& sizes, std::vector<std::vector<ItemId>>& groups,
+                         Visit&& visit) {
   if (rest.empty()) return visit(groups);
   for (std::size_t mask = 1; mask < (std::size_t{1} << rest.size()); ++mask) {
     std::vector<ItemId> group, others;

@@ -17,7 +17,8 @@ namespace caucus {
 
 class TieSweep {
  public:
-  // log_worths: utilities of all items, shifted so that the largest is 0. unlisted: those of the ranking that are there but not listed.
+  // log_worths: utilities of all items, shifted so that the largest is 0. unlisted: those of the ranking that are there but not
+  // listed.
   TieSweep(std::span<const int> orders, std::size_t num_items) : orders_(orders.begin(), orders.end()) {
     offsets_.push_back(1);  // slot 0 holds e_1 of the worths themselves
     for (int order : orders_) offsets_.push_back(offsets_.back() + static_cast<std::size_t>(order));
@@ -123,9 +124,9 @@ class TieSweep {
   std::vector<int> orders_;
   std::vector<std::size_t> offsets_;
   std::size_t width_ = 0;
-  std::vector<ItemId> sequence_;          // items from the bottom up
-  std::vector<std::size_t> stage_ends_;   // after how many of them a stage's set is complete
-  std::vector<double> states_;            // after each item: e_1(a), then e_1..e_t(a^(1/t)) per order
+  std::vector<ItemId> sequence_;         // items from the bottom up
+  std::vector<std::size_t> stage_ends_;  // after how many of them a stage's set is complete
+  std::vector<double> states_;           // after each item: e_1(a), then e_1..e_t(a^(1/t)) per order
   std::vector<double> normalisers_;
   std::vector<double> adjoint_;
 };

@@ -22,7 +22,8 @@ StageSampler::StageSampler(std::span<const double> theta, std::size_t num_items)
     Group group;
     group.first = j;
     std::size_t outcomes = 1;
-    while (j < num_stages && group.count < max_stages && outcomes * (num_items - j) <= std::max(max_outcomes, num_items - group.first)) {
+    while (j < num_stages && group.count < max_stages &&
+           outcomes * (num_items - j) <= std::max(max_outcomes, num_items - group.first)) {
       outcomes *= num_items - j;
       ++group.count;
       ++j;
@@ -94,7 +95,8 @@ void StageSampler::draw(RandomStream& stream, std::span<std::uint32_t> out) cons
     const unsigned fraction_bits = 32 - group.bits;
     std::size_t e = group.begin + (random >> fraction_bits);
     const Entry& entry = entries_[e];
-    const std::uint64_t fraction = random & ((std::uint64_t{1} << fraction_bits) - 1), threshold = entry.threshold >> (64 - fraction_bits);
+    const std::uint64_t fraction = random & ((std::uint64_t{1} << fraction_bits) - 1),
+                        threshold = entry.threshold >> (64 - fraction_bits);
     bool own = fraction < threshold;
     if (fraction == threshold) own = stream() < entry.threshold << fraction_bits;
     e = own ? e : group.begin + entry.alias;

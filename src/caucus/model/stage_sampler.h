@@ -1,6 +1,6 @@
 // Fast exact draws of the stages of a Mallows or generalized Mallows model: small stages share one joint alias table (Walker
-// 1977; Vose 1991) of a power of two columns, so that half a random word settles several of them: some bits choose the column, the rest are
-// compared with its threshold, and the rare equality draws more bits. Exact to 64 bits.
+// 1977; Vose 1991) of a power of two columns, so that half a random word settles several of them: some bits choose the column, the
+// rest are compared with its threshold, and the rare equality draws more bits. Exact to 64 bits.
 #pragma once
 
 #include <array>

@@ -1,9 +1,9 @@
 #include "caucus/report/html.h"
 
+#include <gtest/gtest.h>
+
 #include <string>
 #include <vector>
-
-#include <gtest/gtest.h>
 
 namespace caucus {
 namespace {
@@ -22,7 +22,8 @@ std::string data_in(const std::string& page) {
 }
 
 nlohmann::json sample() {
-  const std::vector<std::string> names = {"<script>alert(1)</script>", "</script>", "<!--", "]]>", "&amp;", "a\"b\\c", "\xe6\x97\xa5\xe6\x9c\xac", "\xe2\x80\xa8"};
+  const std::vector<std::string> names = {"<script>alert(1)</script>", "</script>",   "<!--", "]]>", "&amp;", "a\"b\\c",
+                                          "\xe6\x97\xa5\xe6\x9c\xac",  "\xe2\x80\xa8"};
   return {{"schema", "caucus.report/1"}, {"title", "</title><script>alert(2)</script>"}, {"items", names}};
 }
 

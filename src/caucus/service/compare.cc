@@ -1,9 +1,9 @@
 #include "caucus/service/compare.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
-
-#include <fmt/format.h>
 
 #include "caucus/base/error.h"
 #include "caucus/service/families.h"
@@ -48,7 +48,8 @@ class FoldObserver : public Observer {
   std::string where_;
 };
 
-Scored run_contender(const Contender& contender, const std::vector<Split>& splits, const CompareRequest& request, Run run, bool& interrupted) {
+Scored run_contender(const Contender& contender, const std::vector<Split>& splits, const CompareRequest& request, Run run,
+                     bool& interrupted) {
   run.seed = contender.seed.value_or(run.seed);
   Scored result;
   result.row.label = contender.label;
@@ -66,7 +67,8 @@ Scored run_contender(const Contender& contender, const std::vector<Split>& split
       observer.enter(fmt::format("{}, fold {} of {}", contender.label, fold + 1, splits.size()));
       FitOutcome outcome;
       if (choose) {
-        Selection selection = select(split.train, {.family = contender.family, .options = contender.options, .candidates = candidates}, run);
+        Selection selection =
+            select(split.train, {.family = contender.family, .options = contender.options, .candidates = candidates}, run);
         interrupted = interrupted || selection.interrupted;
         result.row.folds_at_largest += candidates.size() > 1 && selection.chosen_k == candidates.back() ? 1 : 0;
         outcome = std::move(selection.chosen);
@@ -106,7 +108,8 @@ Contender parse_contender(std::string_view text) {
     const std::string_view part = rest.substr(0, rest.find(';'));
     rest = part.size() == rest.size() ? std::string_view{} : rest.substr(part.size() + 1);
     const std::size_t equals = part.find('=');
-    const std::string key = equals == std::string_view::npos || part.substr(0, equals) == "k" ? "components" : std::string(part.substr(0, equals));
+    const std::string key =
+        equals == std::string_view::npos || part.substr(0, equals) == "k" ? "components" : std::string(part.substr(0, equals));
     if (key == "seed") {
       contender.seed = static_cast<std::uint64_t>(detail::parse_integer("seed", part.substr(equals + 1)));
       continue;
@@ -116,7 +119,9 @@ Contender parse_contender(std::string_view text) {
       contender.candidates = parse_candidates(value);
     else
       contender.options[key] = std::string(value);
-    if (!has_option(family.info(), key)) throw UsageError(fmt::format("family {} has no option {}; see 'caucus families {}'", contender.family, key, contender.family));
+    if (!has_option(family.info(), key))
+      throw UsageError(
+          fmt::format("family {} has no option {}; see 'caucus families {}'", contender.family, key, contender.family));
   }
   return contender;
 }
@@ -132,14 +137,17 @@ Comparison compare(const Dataset& data, const CompareRequest& request, const Run
 
   if (data.rankings.has_ties()) {
     const auto taken = [&](bool outcomes) {
-      return std::any_of(scored.begin(), scored.end(), [&](const Scored& one) { return !one.row.refused && ties_are_outcomes(one.row.family) == outcomes; });
+      return std::any_of(scored.begin(), scored.end(),
+                         [&](const Scored& one) { return !one.row.refused && ties_are_outcomes(one.row.family) == outcomes; });
     };
     if (taken(true) && taken(false)) {
       comparison.note =
-          "The data have ties. For pl a tie is an outcome of its own; for the other families a tied ballot is the event that one of "
+          "The data have ties. For pl a tie is an outcome of its own; for the other families a tied ballot is the event that one "
+          "of "
           "the consistent rankings occurred. These are different sample spaces, so pl is left out of the order.";
       for (Scored& one : scored)
-        if (!one.row.refused && ties_are_outcomes(one.row.family)) one.row.refused = fmt::format("another sample space for ties; its own held-out mean is {:.6f}", one.row.heldout_mean);
+        if (!one.row.refused && ties_are_outcomes(one.row.family))
+          one.row.refused = fmt::format("another sample space for ties; its own held-out mean is {:.6f}", one.row.heldout_mean);
     }
   }
 
@@ -149,9 +157,13 @@ Comparison compare(const Dataset& data, const CompareRequest& request, const Run
   });
   std::string wanting;
   for (const Scored& one : scored)
-    if (!one.row.refused && one.row.folds_at_largest > 0) wanting += fmt::format("{}{} ({} of {} folds)", wanting.empty() ? "" : ", ", one.row.label, one.row.folds_at_largest, splits.size());
+    if (!one.row.refused && one.row.folds_at_largest > 0)
+      wanting +=
+          fmt::format("{}{} ({} of {} folds)", wanting.empty() ? "" : ", ", one.row.label, one.row.folds_at_largest, splits.size());
   if (!wanting.empty())
-    comparison.note += fmt::format("{}The largest number of groups offered was chosen by {}; with more, as in -k 1..12 or pl:1..12, it may predict better.", comparison.note.empty() ? "" : "\n", wanting);
+    comparison.note += fmt::format(
+        "{}The largest number of groups offered was chosen by {}; with more, as in -k 1..12 or pl:1..12, it may predict better.",
+        comparison.note.empty() ? "" : "\n", wanting);
   for (Scored& one : scored) {
     if (!one.row.refused) one.row.behind_best = paired_difference(scored.front().scores, one.scores);
     comparison.table.push_back(std::move(one.row));

@@ -13,10 +13,10 @@
 namespace caucus {
 
 struct Contender {
-  std::string label;   // "pl", or "pl:components=3" as the user wrote it
+  std::string label;  // "pl", or "pl:components=3" as the user wrote it
   std::string family;
   OptionMap options;
-  std::vector<int> candidates;  // K to choose from, where they are not the request's
+  std::vector<int> candidates;        // K to choose from, where they are not the request's
   std::optional<std::uint64_t> seed;  // of its fits, where it is not the run's
 };
 // "pl", "pl:3", "pl:1..8", "mallows:k=2;method=em", "dpm:seed=2". Throws UsageError.
@@ -24,7 +24,8 @@ Contender parse_contender(std::string_view text);
 
 struct CompareRequest {
   std::vector<Contender> contenders;
-  std::vector<int> candidates;  // K to choose from by EBIC (cross-validation for m4) on each training part, where the contender does not fix it
+  std::vector<int>
+      candidates;  // K to choose from by EBIC (cross-validation for m4) on each training part, where the contender does not fix it
   int folds = 5;
   // Peak memory is the operating system's to tell: the front door says how to start and read the measure, or leaves it out.
   std::function<void()> reset_peak_memory;
@@ -36,17 +37,17 @@ struct CompareRow {
   std::string family;
   std::optional<std::string> refused;  // why it is not compared
   double heldout_mean = 0.0, heldout_se = 0.0;
-  PairedDifference behind_best;        // the best one's mean minus this one's, ballot by ballot
-  double groups = 0.0;                 // mean number of groups over the folds
-  int folds_at_largest = 0;            // folds on which the largest K offered was chosen: more might do better
-  double seconds = 0.0;                // fitting and scoring, all folds
-  std::optional<double> peak_bytes;    // of the whole process while this one ran
+  PairedDifference behind_best;      // the best one's mean minus this one's, ballot by ballot
+  double groups = 0.0;               // mean number of groups over the folds
+  int folds_at_largest = 0;          // folds on which the largest K offered was chosen: more might do better
+  double seconds = 0.0;              // fitting and scoring, all folds
+  std::optional<double> peak_bytes;  // of the whole process while this one ran
 };
 
 struct Comparison {
   std::vector<CompareRow> table;  // best first, then the refused ones
   bool interrupted = false;
-  std::string note;               // on sample spaces, where they differ, and on K that wanted to be larger
+  std::string note;  // on sample spaces, where they differ, and on K that wanted to be larger
 };
 
 Comparison compare(const Dataset& data, const CompareRequest& request, const Run& run);

@@ -1,8 +1,8 @@
 #include "caucus/service/folds.h"
 
-#include <cmath>
-
 #include <fmt/format.h>
+
+#include <cmath>
 
 #include "caucus/base/error.h"
 #include "caucus/base/random.h"
@@ -35,7 +35,8 @@ std::vector<std::vector<double>> deal(const RankingSet& rankings, std::span<cons
   std::size_t next = 0;
   for (std::size_t part = 0; part < shares.size(); ++part) {
     seen += shares[part];
-    const std::size_t end = part + 1 == shares.size() ? units.size() : static_cast<std::size_t>(std::lround(seen * static_cast<double>(units.size())));
+    const std::size_t end =
+        part + 1 == shares.size() ? units.size() : static_cast<std::size_t>(std::lround(seen * static_cast<double>(units.size())));
     for (; next < end; ++next) parts[part][units[next].ranking] += units[next].weight;
   }
   return parts;
@@ -45,8 +46,9 @@ Dataset with_ballots(const Dataset& data, std::span<const double> weights) {
   RankingSetBuilder builder;
   for (std::size_t i = 0; i < weights.size(); ++i) {
     if (!(weights[i] > 0.0)) continue;
-    const auto ends = data.rankings.has_ties() ? data.rankings.group_ends().subspan(data.rankings.offsets()[i], data.rankings.length(i))
-                                               : std::span<const std::uint8_t>{};
+    const auto ends = data.rankings.has_ties()
+                          ? data.rankings.group_ends().subspan(data.rankings.offsets()[i], data.rankings.length(i))
+                          : std::span<const std::uint8_t>{};
     builder.add(data.rankings[i].items(), weights[i], ends);
   }
   Dataset part;

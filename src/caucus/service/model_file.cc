@@ -12,7 +12,8 @@ nlohmann::ordered_json model_to_json(const FitOutcome& outcome, const Dataset& d
   return model_to_json(outcome, digest(data), data.source, provenance);
 }
 
-nlohmann::ordered_json model_to_json(const FitOutcome& outcome, const std::string& digest, const std::string& source, const Provenance& provenance) {
+nlohmann::ordered_json model_to_json(const FitOutcome& outcome, const std::string& digest, const std::string& source,
+                                     const Provenance& provenance) {
   const FittedModel& model = *outcome.model;
   nlohmann::ordered_json json;
   json["schema"] = model_schema;

@@ -2,9 +2,8 @@
 #pragma once
 
 #include <memory>
-#include <string>
-
 #include <nlohmann/json.hpp>
+#include <string>
 
 #include "caucus/infer/family.h"
 
@@ -20,12 +19,13 @@ struct Provenance {
 // Keys in the order a person wants to read them.
 nlohmann::ordered_json model_to_json(const FitOutcome& outcome, const Dataset& data, const Provenance& provenance);
 // The same for data that went by: their digest and where they came from.
-nlohmann::ordered_json model_to_json(const FitOutcome& outcome, const std::string& digest, const std::string& source, const Provenance& provenance);
+nlohmann::ordered_json model_to_json(const FitOutcome& outcome, const std::string& digest, const std::string& source,
+                                     const Provenance& provenance);
 
 struct LoadedModel {
   std::unique_ptr<FittedModel> model;
-  nlohmann::json json;          // the whole file, unknown keys too
-  bool states_unranked = false; // the file says what unlisted items mean
+  nlohmann::json json;           // the whole file, unknown keys too
+  bool states_unranked = false;  // the file says what unlisted items mean
 };
 
 // Reads and checks a model file. Throws NoInputError or DataError with file, place and what was expected.

@@ -1,13 +1,13 @@
 #include "caucus/service/regression.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <filesystem>
 #include <map>
-
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -34,7 +34,8 @@ std::vector<Column> covariate_columns(std::span<const Column> columns, const Reg
       throw UsageError(fmt::format("ignore: the table has no column '{}'", name));
   std::vector<Column> kept;
   for (const Column& column : columns)
-    if (column.name != request.target && std::find(request.ignore.begin(), request.ignore.end(), column.name) == request.ignore.end())
+    if (column.name != request.target &&
+        std::find(request.ignore.begin(), request.ignore.end(), column.name) == request.ignore.end())
       kept.push_back(column);
   return kept;
 }
@@ -50,7 +51,8 @@ ChainPlan chain_plan(const Options& options, std::size_t num_coefficients) {
   plan.iterations = options.iterations;
   plan.burnin = options.burnin.value_or(options.iterations / 2);
   if (plan.burnin >= plan.iterations)
-    throw UsageError(fmt::format("burnin = {} leaves none of {} iterations; iterations count the burn-in too", plan.burnin, plan.iterations));
+    throw UsageError(
+        fmt::format("burnin = {} leaves none of {} iterations; iterations count the burn-in too", plan.burnin, plan.iterations));
   plan.thin = options.thin.value_or(automatic_thin(options, plan.burnin, num_coefficients));
   return plan;
 }
@@ -69,11 +71,13 @@ std::string checkpoint_key(const RegressionInput& input, const RegressionRequest
   XXH3_128bits_update(state, data.weights.data(), data.weights.size() * sizeof(double));
   const XXH128_hash_t hash = XXH3_128bits_digest(state);
   XXH3_freeState(state);
-  return fmt::format("{} seed {} {} {:016x}{:016x}", name_of(request.method), run.seed, fmt::join(options, " "), hash.high64, hash.low64);
+  return fmt::format("{} seed {} {} {:016x}{:016x}", name_of(request.method), run.seed, fmt::join(options, " "), hash.high64,
+                     hash.low64);
 }
 
 template <class Chain>
-Posterior run_with_checkpoints(std::vector<Chain>& chains, const ChainPlan& plan, const RegressionInput& input, const RegressionRequest& request, const Run& run) {
+Posterior run_with_checkpoints(std::vector<Chain>& chains, const ChainPlan& plan, const RegressionInput& input,
+                               const RegressionRequest& request, const Run& run) {
   if (request.checkpoint.empty()) return run_chains(chains, plan, run);
   Checkpointing checkpoints;
   checkpoints.key = checkpoint_key(input, request, run);
@@ -115,8 +119,8 @@ RowMatrix as_matrix(const std::vector<double>& values, Eigen::Index rows, Eigen:
   return Eigen::Map<const RowMatrix>(values.data(), rows, columns);
 }
 
-void take_posterior(const Posterior& posterior, const Options& options, const ChainPlan& plan, Eigen::Index rows, Eigen::Index columns,
-                    const Run& run, RegressionFit& fit) {
+void take_posterior(const Posterior& posterior, const Options& options, const ChainPlan& plan, Eigen::Index rows,
+                    Eigen::Index columns, const Run& run, RegressionFit& fit) {
   fit.model.lambda = as_matrix(posterior.mean(), rows, columns);
   fit.model.median = as_matrix(posterior.median(), rows, columns);
   std::size_t total = 0;
@@ -125,7 +129,8 @@ void take_posterior(const Posterior& posterior, const Options& options, const Ch
     fit.summary.warnings.emplace_back("stopped during burn-in: there are no draws; the weights are not an estimate");
     fit.model.lambda.setConstant(1.0 / static_cast<double>(rows * columns));
   }
-  const std::size_t limit = std::max<std::size_t>(1, std::min<std::size_t>(static_cast<std::size_t>(options.draws), 2000000 / posterior.num_coefficients));
+  const std::size_t limit = std::max<std::size_t>(
+      1, std::min<std::size_t>(static_cast<std::size_t>(options.draws), 2000000 / posterior.num_coefficients));
   const std::size_t kept = std::min(total, limit);
   for (std::size_t i = 0; i < kept; ++i) {  // evenly over all chains
     std::size_t index = i * total / kept, chain = 0;
@@ -139,8 +144,10 @@ void take_posterior(const Posterior& posterior, const Options& options, const Ch
   if (total > 0) {
     const Diagnosis diagnosis = diagnose(posterior, run.threads);
     fit.summary.ess_min = diagnosis.ess_min;
-    if (std::isfinite(diagnosis.rhat_max)) fit.summary.rhat_max = diagnosis.rhat_max;
-    else fit.summary.warnings.emplace_back("some weights stand still at different values in different chains: run longer");
+    if (std::isfinite(diagnosis.rhat_max))
+      fit.summary.rhat_max = diagnosis.rhat_max;
+    else
+      fit.summary.warnings.emplace_back("some weights stand still at different values in different chains: run longer");
     std::vector<std::vector<double>> loglik;
     double mean_loglik = 0.0;
     for (const ChainDraws& draws : posterior.chains) {
@@ -151,7 +158,8 @@ void take_posterior(const Posterior& posterior, const Options& options, const Ch
     fit.summary.details["posterior_mean_loglik"] = mean_loglik;
     fit.summary.details["rhat_loglik"] = split_rhat(loglik);
     if (diagnosis.rhat_max > 1.1)
-      fit.summary.warnings.push_back(fmt::format("R-hat is up to {:.2f}: the chains have not met; more iterations make the weights surer", diagnosis.rhat_max));
+      fit.summary.warnings.push_back(fmt::format(
+          "R-hat is up to {:.2f}: the chains have not met; more iterations make the weights surer", diagnosis.rhat_max));
   }
   fit.summary.details["chains"] = posterior.chains.size();
   fit.summary.details["burnin"] = plan.burnin;
@@ -192,7 +200,8 @@ ShapeChoice choose_shape(const RegressionRequest& request) {
 double rate_for(const Options& options, double a) { return options.b.value_or(a == 1.0 ? 0.0 : 1.0); }
 
 // Mean held-out log loss of em for each a; the best one, ties to the larger a.
-double cross_validated_shape(const RegressionInput& input, const RegressionRequest& request, const Run& run, RegressionSummary& summary) {
+double cross_validated_shape(const RegressionInput& input, const RegressionRequest& request, const Run& run,
+                             RegressionSummary& summary) {
   const std::vector<double> grid{5.0, 2.0, 1.5, 1.2, 1.0, 0.9, 0.7, 0.5, 0.3, 0.2, 0.1, 0.05};
   const std::size_t n = input.data.num_rows();
   const auto folds = static_cast<std::size_t>(request.options.folds);
@@ -209,17 +218,20 @@ double cross_validated_shape(const RegressionInput& input, const RegressionReque
       const RegressionData train_part = input.data.select(in), test_part = input.data.select(out);
       Run quiet = run;
       quiet.observer = nullptr;
-      const EmResult fit = fit_em(train_part, {a, rate_for(request.options, a), std::min(request.options.max_steps, 2000), 1e-10}, quiet);
+      const EmResult fit =
+          fit_em(train_part, {a, rate_for(request.options, a), std::min(request.options.max_steps, 2000), 1e-10}, quiet);
       const RowMatrix probabilities = class_probabilities(test_part.w, fit.lambda);
       for (std::size_t i = 0; i < test_part.num_rows(); ++i) {
         const std::size_t one[] = {i};
         loss -= std::max(regression_loglik(test_part.select(one), fit.lambda), std::log(1e-15));
-        const auto row = std::span(probabilities.data() + static_cast<std::ptrdiff_t>(i * input.data.num_classes), input.data.num_classes);
+        const auto row =
+            std::span(probabilities.data() + static_cast<std::ptrdiff_t>(i * input.data.num_classes), input.data.num_classes);
         wrong += most_probable(row) == test_part.order(i)[0] ? 0.0 : 1.0;
         count += 1.0;
       }
       StopReason why{};
-      if (run.report({"cross-validation", static_cast<int>(fold) + 1, static_cast<int>(folds), -loss}, why) == Flow::stop) return best;
+      if (run.report({"cross-validation", static_cast<int>(fold) + 1, static_cast<int>(folds), -loss}, why) == Flow::stop)
+        return best;
     }
     summary.details["cross_validation"].push_back({{"a", a}, {"log_loss", loss / count}, {"misclassification", wrong / count}});
     if (loss < best_loss) best_loss = loss, best = a;
@@ -230,7 +242,10 @@ double cross_validated_shape(const RegressionInput& input, const RegressionReque
 }  // namespace
 
 nlohmann::ordered_json RegressionSummary::to_json() const {
-  nlohmann::ordered_json json{{"log_posterior", log_posterior}, {"loglik", loglik}, {"num_nonzero", num_nonzero}, {"stop_reason", name_of(stop_reason)},
+  nlohmann::ordered_json json{{"log_posterior", log_posterior},
+                              {"loglik", loglik},
+                              {"num_nonzero", num_nonzero},
+                              {"stop_reason", name_of(stop_reason)},
                               {"iterations", iterations}};
   if (ess_min) json["ess_min"] = *ess_min;
   if (rhat_max) json["rhat_max"] = *rhat_max;
@@ -257,15 +272,18 @@ RegressionInput class_input(const Table& table, const RegressionRequest& request
       continue;
     }
     if (request.features.missing == MissingValues::error)
-      throw DataError(fmt::format("{}: row {}: the target '{}' is missing; --missing drop leaves such rows out", table.source, row + 1, request.target));
+      throw DataError(fmt::format("{}: row {}: the target '{}' is missing; --missing drop leaves such rows out", table.source,
+                                  row + 1, request.target));
   }
   if (known.size() < table.num_rows) {
     input.warnings.push_back(fmt::format("{} rows without a target were left out", table.num_rows - known.size()));
     for (Column& column : columns) {
       Column kept{column.name, {}, {}};
       for (const std::size_t row : known) {
-        if (column.is_numeric()) kept.numbers.push_back(column.numbers[row]);
-        else kept.texts.push_back(column.texts[row]);
+        if (column.is_numeric())
+          kept.numbers.push_back(column.numbers[row]);
+        else
+          kept.texts.push_back(column.texts[row]);
       }
       column = std::move(kept);
     }
@@ -274,15 +292,16 @@ RegressionInput class_input(const Table& table, const RegressionRequest& request
   std::map<std::string, std::uint32_t> numbers;
   for (const std::size_t row : known) numbers.emplace(class_in(target, row), 0);
   if (numbers.size() < 2)
-    throw DataError(fmt::format("{}: the target '{}' has only the class '{}'; a regression needs at least two", table.source, request.target,
-                                numbers.begin()->first));
+    throw DataError(fmt::format("{}: the target '{}' has only the class '{}'; a regression needs at least two", table.source,
+                                request.target, numbers.begin()->first));
   if (numbers.size() > 20 && 2 * numbers.size() > known.size())
-    throw DataError(fmt::format("{}: the target '{}' has {} different values in {} rows: a column of classes is expected", table.source,
-                                request.target, numbers.size(), known.size()));
+    throw DataError(fmt::format("{}: the target '{}' has {} different values in {} rows: a column of classes is expected",
+                                table.source, request.target, numbers.size(), known.size()));
   for (const auto& [name, number] : numbers) input.classes.push_back(name);
   if (target.is_numeric())
-    std::sort(input.classes.begin(), input.classes.end(),
-              [](const std::string& a, const std::string& b) { return detail::parse_double("class", a) < detail::parse_double("class", b); });
+    std::sort(input.classes.begin(), input.classes.end(), [](const std::string& a, const std::string& b) {
+      return detail::parse_double("class", a) < detail::parse_double("class", b);
+    });
   for (std::size_t k = 0; k < input.classes.size(); ++k) numbers[input.classes[k]] = static_cast<std::uint32_t>(k);
   try {
     input.map = FeatureMap::learn(columns, request.features, input.warnings);
@@ -301,7 +320,8 @@ RegressionInput class_input(const Table& table, const RegressionRequest& request
 RegressionInput ranking_input(const Dataset& data, const RegressionRequest& request) {
   require_accepted({true, true, true, false}, data, "pl-regression");
   if (data.covariates.empty())
-    throw DataError(fmt::format("{}: there are no covariates; a CSV of ballots needs columns about the voters beside the rankings", data.source));
+    throw DataError(fmt::format("{}: there are no covariates; a CSV of ballots needs columns about the voters beside the rankings",
+                                data.source));
   RegressionInput input;
   input.classes = data.items;
   const std::vector<Column> columns = covariate_columns(data.covariates, request);
@@ -367,7 +387,8 @@ RegressionFit train(const RegressionInput& input, const RegressionRequest& reque
     const double theta = posterior.hyper_mean();
     summary.details["theta"] = theta;
     const RowMatrix probabilities = logit_probabilities(logit.x, model.lambda);
-    for (Eigen::Index i = 0; i < probabilities.rows(); ++i) summary.loglik += std::log(probabilities(i, logit.labels[static_cast<std::size_t>(i)]));
+    for (Eigen::Index i = 0; i < probabilities.rows(); ++i)
+      summary.loglik += std::log(probabilities(i, logit.labels[static_cast<std::size_t>(i)]));
     // The Laplace prior of scale 1 / sqrt(theta) at the posterior mean.
     summary.log_posterior = summary.loglik - std::sqrt(theta) * model.lambda.leftCols(input.x.cols()).cwiseAbs().sum();
   } else {
@@ -383,14 +404,16 @@ RegressionFit train(const RegressionInput& input, const RegressionRequest& reque
       summary.details["residual"] = em.residual;
       if (em.unbounded)
         summary.warnings.emplace_back(
-            "there is no maximum: some weights fall for ever against the others (of alternatives that never beat the rest, or that matter only "
+            "there is no maximum: some weights fall for ever against the others (of alternatives that never beat the rest, or that "
+            "matter only "
             "where all others have none), and the fit was cut short; a > 1, gibbs or variational have an answer");
     } else if (request.method == Method::variational) {
       model.b = options.b.value_or(1.0);
       if (!(model.b > 0.0)) throw UsageError("b = 0: the prior would be improper; give b > 0 (it sets only the scale)");
-      const VariationalResult q = fit_variational(
-          data, {shape.learn ? std::nullopt : std::optional(shape.value), model.b, options.a_min, options.a_max, options.max_steps,
-                 options.tolerance.value_or(1e-12)}, run);
+      const VariationalResult q = fit_variational(data,
+                                                  {shape.learn ? std::nullopt : std::optional(shape.value), model.b, options.a_min,
+                                                   options.a_max, options.max_steps, options.tolerance.value_or(1e-12)},
+                                                  run);
       model.lambda = q.mean();
       model.shape = q.shape;
       model.rate = q.rate;
@@ -403,7 +426,8 @@ RegressionFit train(const RegressionInput& input, const RegressionRequest& reque
       if (!(model.b > 0.0)) throw UsageError("b = 0: the prior would be improper; give b > 0 (it sets only the scale)");
       std::vector<GibbsChain> chains;
       for (int c = 0; c < options.chains; ++c)
-        chains.emplace_back(data, GibbsOptions{shape.learn ? std::nullopt : std::optional(shape.value), options.a_min, options.a_max},
+        chains.emplace_back(data,
+                            GibbsOptions{shape.learn ? std::nullopt : std::optional(shape.value), options.a_min, options.a_max},
                             RandomStream(run.seed, Purpose::chain, static_cast<std::uint64_t>(c)));
       const ChainPlan plan = chain_plan(options, static_cast<std::size_t>(k * p));
       const Posterior posterior = run_with_checkpoints(chains, plan, input, request, run);
@@ -419,7 +443,8 @@ RegressionFit train(const RegressionInput& input, const RegressionRequest& reque
   }
   summary.num_nonzero = static_cast<std::size_t>((model.lambda.array() != 0.0).count());
   if (!std::isfinite(summary.loglik)) {
-    summary.warnings.emplace_back("some training outcomes have probability 0 under the weights; the log-likelihood is counted with 1e-300 for each");
+    summary.warnings.emplace_back(
+        "some training outcomes have probability 0 under the weights; the log-likelihood is counted with 1e-300 for each");
     summary.loglik = std::max(summary.loglik, -690.0 * data.total_weight());
     summary.log_posterior = summary.loglik + (model.is_logit() ? 0.0 : log_prior(model.lambda, model.a, model.b));
   }

@@ -1,11 +1,10 @@
 // Plackett-Luce regression from table to model file and from model file to predictions. docs: 'caucus regress', 'caucus predict'.
 #pragma once
 
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
-
-#include <nlohmann/json.hpp>
 
 #include "caucus/infer/pl_regression/chains.h"
 #include "caucus/infer/pl_regression/options.h"
@@ -19,10 +18,10 @@ struct RegressionRequest {
   pl_regression::Method method = pl_regression::Method::em;
   pl_regression::Options options;
   FeatureRequest features;
-  std::string target;                // labels: the column of classes
-  std::vector<std::string> ignore;   // columns left out
-  std::string checkpoint;            // samplers: a file that is written now and then, and resumed where it exists
-  double checkpoint_every = 60.0;    // seconds
+  std::string target;               // labels: the column of classes
+  std::vector<std::string> ignore;  // columns left out
+  std::string checkpoint;           // samplers: a file that is written now and then, and resumed where it exists
+  double checkpoint_every = 60.0;   // seconds
 };
 
 // What a fit says of itself: the "fit" object of the model file.
@@ -48,10 +47,10 @@ class RegressionModel {
   Unranked unranked = Unranked::last;
   std::string target;
   double a = 1.0, b = 0.0;
-  RowMatrix lambda;             // K x p; logit-lasso: beta, (K - 1) x (covariates + intercept)
-  RowMatrix median;             // samplers, of the same size
-  std::vector<RowMatrix> draws; // samplers
-  RowMatrix shape, rate;        // variational
+  RowMatrix lambda;              // K x p; logit-lasso: beta, (K - 1) x (covariates + intercept)
+  RowMatrix median;              // samplers, of the same size
+  std::vector<RowMatrix> draws;  // samplers
+  RowMatrix shape, rate;         // variational
   std::uint64_t seed = 1;
   nlohmann::ordered_json fit = nlohmann::ordered_json::object();
   nlohmann::ordered_json provenance = nlohmann::ordered_json::object();
@@ -92,18 +91,19 @@ RegressionInput ranking_input(const Dataset& data, const RegressionRequest& requ
 RegressionFit train(const RegressionInput& input, const RegressionRequest& request, const Run& run);
 
 struct Predictions {
-  std::vector<std::size_t> rows;              // of the table, from 0
-  RowMatrix probabilities;                    // one row per entry of `rows`
+  std::vector<std::size_t> rows;  // of the table, from 0
+  RowMatrix probabilities;        // one row per entry of `rows`
   std::vector<std::uint32_t> predicted;
-  std::vector<std::size_t> labelled;          // positions in `rows` whose target is known and a class of the model
-  std::vector<std::uint32_t> labels;          // of those
+  std::vector<std::size_t> labelled;  // positions in `rows` whose target is known and a class of the model
+  std::vector<std::uint32_t> labels;  // of those
   std::vector<std::string> warnings;
 };
 Predictions predict_table(const RegressionModel& model, const Table& table, std::optional<MissingValues> missing);
 
 // misclassification, log_loss, brier, auc, calibration and, for two classes, roc. Empty without labels.
 nlohmann::ordered_json prediction_scores(const Predictions& predictions, bool curves);
-// A model of rankings on ballots with covariates: log_loss is the mean of -log P(whole ballot), misclassification that of first places.
+// A model of rankings on ballots with covariates: log_loss is the mean of -log P(whole ballot), misclassification that of first
+// places.
 nlohmann::ordered_json ballot_scores(const RegressionModel& model, const Dataset& ballots, std::optional<MissingValues> missing);
 
 }  // namespace caucus

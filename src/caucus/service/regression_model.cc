@@ -1,7 +1,7 @@
 // The model file of a regression.
-#include <algorithm>
-
 #include <fmt/format.h>
+
+#include <algorithm>
 
 #include "caucus/base/error.h"
 #include "caucus/io/source.h"
@@ -70,7 +70,9 @@ E enum_of(const nlohmann::json& json, const char* key, E fallback) {
 }  // namespace
 
 std::string RegressionModel::to_text() const {
-  nlohmann::ordered_json json{{"schema", "caucus.model/1"}, {"family", is_logit() ? "logit-lasso" : "pl-regression"}, {"method", name_of(method)},
+  nlohmann::ordered_json json{{"schema", "caucus.model/1"},
+                              {"family", is_logit() ? "logit-lasso" : "pl-regression"},
+                              {"method", name_of(method)},
                               {"classes", classes}};
   if (!target.empty()) json["target"] = target;
   if (ranking) json["outcome"] = "ranking", json["unranked"] = name_of(unranked);
@@ -88,7 +90,8 @@ std::string RegressionModel::to_text() const {
     json["beta"] = matrix_json(lambda);
   } else {
     for (const Feature& feature : features.list())
-      json["features"].push_back({{"name", feature.name}, {"kind", name_of(feature.kind)}, {"mean", feature.mean}, {"scale", feature.scale}});
+      json["features"].push_back(
+          {{"name", feature.name}, {"kind", name_of(feature.kind)}, {"mean", feature.mean}, {"scale", feature.scale}});
     json["a"] = a;
     json["b"] = b;
     json["lambda"] = matrix_json(lambda);
@@ -142,12 +145,15 @@ RegressionModel RegressionModel::parse(std::string_view text, const std::string&
     if (!model.is_logit())
       for (const auto& one : member(json, "features"))
         if (text_of(one, "kind", "") == name_of(FeatureKind::formula)) formulas.push_back(text_of(one, "name", ""));
-    model.features = FeatureMap::from_parts(std::move(covariates), std::move(most_common), formulas, enum_of(json, "missing", MissingValues::error));
+    model.features = FeatureMap::from_parts(std::move(covariates), std::move(most_common), formulas,
+                                            enum_of(json, "missing", MissingValues::error));
     if (!model.is_logit() && model.features.num_features() != member(json, "features").size())
-      fail("features", fmt::format("{} of them: exp and exp-minus of every number, every level, formulas, offset", model.features.num_features()));
+      fail("features", fmt::format("{} of them: exp and exp-minus of every number, every level, formulas, offset",
+                                   model.features.num_features()));
     const auto k = static_cast<Eigen::Index>(model.classes.size());
     const Eigen::Index rows = model.is_logit() ? k - 1 : k;
-    const Eigen::Index columns = static_cast<Eigen::Index>(model.is_logit() ? model.features.num_covariates() + 1 : model.features.num_features());
+    const Eigen::Index columns =
+        static_cast<Eigen::Index>(model.is_logit() ? model.features.num_covariates() + 1 : model.features.num_features());
     const double min = model.is_logit() ? -infinity : 0.0;
     const char* key = model.is_logit() ? "beta" : "lambda";
     model.lambda = matrix_from(member(json, key), key, rows, columns, min);

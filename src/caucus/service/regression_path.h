@@ -11,13 +11,13 @@ namespace caucus {
 struct PathPoint {
   std::string estimate;  // "map", "posterior-mean", "posterior-median", "variational-mean"
   double a = 1.0;
-  RowMatrix lambda;      // normalised: sum 1
+  RowMatrix lambda;  // normalised: sum 1
 };
 
-// From the largest a to the smallest, the MAP estimates each started from the one before. Gibbs runs request.options.iterations sweeps of
-// one chain for each a. Stops early, with the points so far, when the observer says so.
-std::vector<PathPoint> regularization_path(const RegressionInput& input, const RegressionRequest& request, const std::vector<double>& grid,
-                                           const Run& run);
+// From the largest a to the smallest, the MAP estimates each started from the one before. Gibbs runs request.options.iterations
+// sweeps of one chain for each a. Stops early, with the points so far, when the observer says so.
+std::vector<PathPoint> regularization_path(const RegressionInput& input, const RegressionRequest& request,
+                                           const std::vector<double>& grid, const Run& run);
 
 // estimate,a,class,feature,value
 std::string path_csv(const std::vector<PathPoint>& path, const RegressionInput& input);

@@ -1,8 +1,8 @@
 // What a fitted regression says about new rows, and how good that is.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
-
-#include <fmt/format.h>
 
 #include "caucus/base/error.h"
 #include "caucus/base/random.h"
@@ -32,7 +32,8 @@ std::size_t for_each_draw(const RegressionModel& model, Visit&& visit) {
   for (std::size_t d = 0; d < num_draws; ++d) {
     RandomStream stream(model.seed, Purpose::augment, d);
     RowMatrix draw(model.shape.rows(), model.shape.cols());
-    for (Eigen::Index j = 0; j < draw.size(); ++j) draw.data()[j] = stream.log_gamma(model.shape.data()[j]) - std::log(model.rate.data()[j]);
+    for (Eigen::Index j = 0; j < draw.size(); ++j)
+      draw.data()[j] = stream.log_gamma(model.shape.data()[j]) - std::log(model.rate.data()[j]);
     draw = (draw.array() - draw.maxCoeff()).exp();
     visit(draw);
   }
@@ -48,7 +49,8 @@ Eigen::VectorXd ballot_logliks(const RegressionData& data, const RowMatrix& lamb
     const auto row = static_cast<Eigen::Index>(i);
     const std::span<const double> strength(strengths.data() + row * strengths.cols(), data.num_classes);
     for_each_stage(data, i, strength, running, [&](std::size_t, std::uint32_t winner, double total) {
-      result[row] += total > 0.0 ? std::log(strength[winner] / total) : -std::log(static_cast<double>(std::count(running.begin(), running.end(), 1)));
+      result[row] += total > 0.0 ? std::log(strength[winner] / total)
+                                 : -std::log(static_cast<double>(std::count(running.begin(), running.end(), 1)));
     });
   }
   return result;
@@ -106,7 +108,8 @@ nlohmann::ordered_json ballot_scores(const RegressionModel& model, const Dataset
     if (rows.order(i).empty()) continue;
     const double log_mean = sum[row] > 0.0 ? largest[row] + std::log(sum[row] / static_cast<double>(count)) : -infinity;
     loss -= rows.weight(i) * std::max(log_mean, std::log(1e-300));
-    wrong += most_probable(std::span(first.data() + row * first.cols(), rows.num_classes)) == rows.order(i)[0] ? 0.0 : rows.weight(i);
+    wrong +=
+        most_probable(std::span(first.data() + row * first.cols(), rows.num_classes)) == rows.order(i)[0] ? 0.0 : rows.weight(i);
     total += rows.weight(i);
   }
   if (!(total > 0.0)) return json;
@@ -145,7 +148,8 @@ Predictions predict_table(const RegressionModel& model, const Table& table, std:
     result.labels.push_back(static_cast<std::uint32_t>(found - model.classes.begin()));
   }
   if (unknown > 0)
-    result.warnings.push_back(fmt::format("{} rows have a class the model does not know; they are predicted but not scored", unknown));
+    result.warnings.push_back(
+        fmt::format("{} rows have a class the model does not know; they are predicted but not scored", unknown));
   return result;
 }
 
@@ -155,7 +159,8 @@ nlohmann::ordered_json prediction_scores(const Predictions& predictions, bool cu
   const auto k = static_cast<std::size_t>(predictions.probabilities.cols());
   std::vector<double> p;
   for (const std::size_t i : predictions.labelled)
-    for (Eigen::Index c = 0; c < predictions.probabilities.cols(); ++c) p.push_back(predictions.probabilities(static_cast<Eigen::Index>(i), c));
+    for (Eigen::Index c = 0; c < predictions.probabilities.cols(); ++c)
+      p.push_back(predictions.probabilities(static_cast<Eigen::Index>(i), c));
   json["num_scored"] = predictions.labels.size();
   json["misclassification"] = misclassification(p, k, predictions.labels);
   json["log_loss"] = log_loss(p, k, predictions.labels);
@@ -174,7 +179,8 @@ nlohmann::ordered_json prediction_scores(const Predictions& predictions, bool cu
     positive.push_back(predictions.labels[i] == 1 ? 1 : 0);
   }
   json["roc"] = nlohmann::ordered_json::array();
-  for (const RocPoint& point : roc_curve(scores, positive)) json["roc"].push_back({point.false_positive_rate, point.true_positive_rate});
+  for (const RocPoint& point : roc_curve(scores, positive))
+    json["roc"].push_back({point.false_positive_rate, point.true_positive_rate});
   return json;
 }
 

@@ -1,17 +1,16 @@
 #include "caucus/service/regression.h"
 
-#include <cmath>
-#include <cstdlib>
-#include <filesystem>
-#include <limits>
-
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
 
 #include "caucus/base/error.h"
 #include "caucus/base/random.h"
 #include "caucus/evaluate/classification.h"
 #include "caucus/service/regression_path.h"
+#include "support/shared_data.h"
 
 namespace caucus {
 namespace {
@@ -59,7 +58,8 @@ TEST(Regression, EveryMethodLearnsAndItsFileSaysTheSame) {
     const auto scores = prediction_scores(predictions, true);
     EXPECT_LT(scores["misclassification"].get<double>(), 0.25) << name_of(method);
     EXPECT_GT(scores["auc"].get<double>(), 0.9) << name_of(method);
-    for (Eigen::Index i = 0; i < predictions.probabilities.rows(); ++i) EXPECT_NEAR(predictions.probabilities.row(i).sum(), 1.0, 1e-9);
+    for (Eigen::Index i = 0; i < predictions.probabilities.rows(); ++i)
+      EXPECT_NEAR(predictions.probabilities.row(i).sum(), 1.0, 1e-9);
     const RegressionModel again = RegressionModel::parse(fit.model.to_text(), "m.json");
     EXPECT_EQ(predict_table(again, test_table, {}).probabilities, predictions.probabilities) << name_of(method);
     EXPECT_TRUE(nlohmann::json::parse(again.to_text()) == nlohmann::json::parse(fit.model.to_text())) << name_of(method);
@@ -104,14 +104,23 @@ TEST(Regression, WrongRequestsAreRefusedWithARemedy) {
     }
   };
   EXPECT_NE(message([](auto& r, auto&) { r.target = "klass"; }).find("klass"), std::string::npos);
-  EXPECT_NE(message([](auto& r, auto&) { r.options.a = "2"; r.options.b = 0.0; }).find("b > 0"), std::string::npos);
+  EXPECT_NE(message([](auto& r, auto&) {
+              r.options.a = "2";
+              r.options.b = 0.0;
+            }).find("b > 0"),
+            std::string::npos);
   EXPECT_NE(message([](auto& r, auto&) { r.options.a = "-1"; }).find("outside"), std::string::npos);
   EXPECT_NE(message([](auto& r, auto&) { r.options.a = "many"; }).find("a number"), std::string::npos);
   EXPECT_NE(message([](auto& r, auto&) { r.options.a = "learn"; }).find("gibbs"), std::string::npos);
-  EXPECT_NE(message([](auto& r, auto&) { r.method = Method::gibbs; r.options.burnin = 600; }).find("burn-in"), std::string::npos);
+  EXPECT_NE(message([](auto& r, auto&) {
+              r.method = Method::gibbs;
+              r.options.burnin = 600;
+            }).find("burn-in"),
+            std::string::npos);
   EXPECT_NE(message([](auto& r, auto&) { r.ignore = {"nope"}; }).find("nope"), std::string::npos);
   EXPECT_NE(message([](auto& r, auto&) { r.features.formulas = {"exp(height)"}; }).find("height"), std::string::npos);
-  EXPECT_NE(message([](auto&, auto& t) { t.columns[0].numbers[3] = std::nan(""); }).find("example.csv: row 4, column 'size'"), std::string::npos);
+  EXPECT_NE(message([](auto&, auto& t) { t.columns[0].numbers[3] = std::nan(""); }).find("example.csv: row 4, column 'size'"),
+            std::string::npos);
   EXPECT_NE(message([](auto&, auto& t) { t.columns[3].texts[2] = ""; }).find("row 3"), std::string::npos);
   EXPECT_NE(message([](auto&, auto& t) { t.columns[3].texts.assign(40, "a"); }).find("at least two"), std::string::npos);
   EXPECT_NE(message([](auto& r, auto&) { r.target = "size"; }).find("different values"), std::string::npos);
@@ -139,7 +148,9 @@ TEST(Regression, MissingValuesAtPrediction) {
 }
 
 TEST(Regression, CheckpointFileIsResumed) {
-  const std::string path = (std::filesystem::temp_directory_path() / fmt::format("caucus-regression-{}.cbor", ::testing::UnitTest::GetInstance()->random_seed())).string();
+  const std::string path = (std::filesystem::temp_directory_path() /
+                            fmt::format("caucus-regression-{}.cbor", ::testing::UnitTest::GetInstance()->random_seed()))
+                               .string();
   std::filesystem::remove(path);
   const Table table = example(40, 1);
   RegressionRequest asked = request(Method::gibbs);
@@ -232,7 +243,8 @@ TEST(Regression, BallotsAreScoredByWholeBallot) {
       EXPECT_NEAR(-120.0 * scores["log_loss"].get<double>(), fit.summary.loglik, 1e-8);
     }
     EXPECT_LT(scores["misclassification"].get<double>(), 0.5);
-    // Averaged over the posterior, the probabilities of all six orders of three still sum to one, and so do those of the three first places.
+    // Averaged over the posterior, the probabilities of all six orders of three still sum to one, and so do those of the three
+    // first places.
     double whole = 0.0, first = 0.0;
     const auto probability = [&](std::vector<ItemId> order) {
       Dataset one;
@@ -260,7 +272,8 @@ TEST(Regression, UnusedFlagsAreSaid) {
   RegressionRequest asked = request(Method::logit_lasso);
   EXPECT_TRUE(asked.options.a == "auto");
   const auto says = [](const RegressionFit& fit, const char* word) {
-    return std::any_of(fit.summary.warnings.begin(), fit.summary.warnings.end(), [&](const std::string& text) { return text.find(word) != std::string::npos; });
+    return std::any_of(fit.summary.warnings.begin(), fit.summary.warnings.end(),
+                       [&](const std::string& text) { return text.find(word) != std::string::npos; });
   };
   EXPECT_FALSE(says(train_classes(table, asked, {}), "lasso-shape"));
   asked.options.a = "0.5";
@@ -289,15 +302,11 @@ TEST(Regression, PathThinsOutAsTheShapeFalls) {
   EXPECT_NE(path_svg(path, input).find("</svg>"), std::string::npos);
 }
 
-std::string shared(const std::string& name) {
-  const char* folder = std::getenv("CAUCUS_DATA");
-  return (folder != nullptr ? std::string(folder) : std::string(CAUCUS_SOURCE_DIR "/../shared/data")) + "/uci/" + name;
-}
-
 // Half of wine, by EM: about 94 % right with exp(x), exp(-x) (design/peers.md); six standard errors of 89 rows below that.
 TEST(Regression, Wine) {
-  if (!std::filesystem::exists(shared("wine.csv"))) GTEST_SKIP() << "no " << shared("wine.csv") << "; set CAUCUS_DATA";
-  const Table table = read_table(shared("wine.csv"));
+  const std::string wine = testing::shared_data("uci/wine.csv");
+  CAUCUS_NEEDS(wine);
+  const Table table = read_table(wine);
   RegressionRequest asked = request(Method::em);
   asked.target = "class";
   const RegressionInput all = class_input(table, asked);

@@ -1,10 +1,10 @@
 #include "caucus/service/report_data.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-
-#include <fmt/format.h>
 
 #include "caucus/base/error.h"
 #include "caucus/service/families.h"
@@ -23,8 +23,8 @@ using report::rounded;
 using report::whole;
 using Json = nlohmann::json;
 
-// Numbers per item and group that a report holds in full; beyond it intervals and average places are left out, and beyond the second
-// the smallest groups.
+// Numbers per item and group that a report holds in full; beyond it intervals and average places are left out, and beyond the
+// second the smallest groups.
 constexpr std::size_t full_budget = 15000, group_budget = 55000;
 
 struct Parts {
@@ -44,11 +44,14 @@ Json with_errors(const Json& model, std::size_t k) {
     const Json* list = find(model, path);
     return list != nullptr && list->is_array() && k < list->size() ? &(*list)[k] : nullptr;
   };
-  if (const Json* error = entry({"fit", "standard_errors", "weight"}); error != nullptr && error->is_number()) component["weight_standard_error"] = *error;
-  if (const Json* error = entry({"fit", "standard_errors", "theta"}); error != nullptr) component[error->is_array() ? "theta_standard_errors" : "theta_standard_error"] = *error;
+  if (const Json* error = entry({"fit", "standard_errors", "weight"}); error != nullptr && error->is_number())
+    component["weight_standard_error"] = *error;
+  if (const Json* error = entry({"fit", "standard_errors", "theta"}); error != nullptr)
+    component[error->is_array() ? "theta_standard_errors" : "theta_standard_error"] = *error;
   if (const Json* stable = entry({"fit", "stability", "components"}); stable != nullptr && stable->is_object())
     for (const char* name : {"weight", "theta"})
-      if (const std::vector<double> ends = numbers_at(*stable, {fmt::format("{}_95", name).c_str()}, 2); !ends.empty() && std::isfinite(ends[0]) && std::isfinite(ends[1])) {
+      if (const std::vector<double> ends = numbers_at(*stable, {fmt::format("{}_95", name).c_str()}, 2);
+          !ends.empty() && std::isfinite(ends[0]) && std::isfinite(ends[1])) {
         component[fmt::format("{}_low", name)] = ends[0];
         component[fmt::format("{}_high", name)] = ends[1];
       }
@@ -58,10 +61,14 @@ Json with_errors(const Json& model, std::size_t k) {
 // Intervals as the file has them: posterior draws, bootstrap, else estimate +- 1.96 standard errors.
 Json weight_interval(const Json& component, double weight) {
   for (const char* home : {"posterior", "bootstrap"})
-    if (const auto low = number_at(component, {home, "weight_low"}), high = number_at(component, {home, "weight_high"}); low && high) return interval(*low, *high);
-  if (const auto low = number_at(component, {"weight_low"}), high = number_at(component, {"weight_high"}); low && high) return interval(*low, *high);
+    if (const auto low = number_at(component, {home, "weight_low"}), high = number_at(component, {home, "weight_high"});
+        low && high)
+      return interval(*low, *high);
+  if (const auto low = number_at(component, {"weight_low"}), high = number_at(component, {"weight_high"}); low && high)
+    return interval(*low, *high);
   const auto error = number_at(component, {"weight_standard_error"});
-  return error && *error > 0.0 ? interval(std::max(0.0, weight - 1.96 * *error), std::min(1.0, weight + 1.96 * *error)) : Json(nullptr);
+  return error && *error > 0.0 ? interval(std::max(0.0, weight - 1.96 * *error), std::min(1.0, weight + 1.96 * *error))
+                               : Json(nullptr);
 }
 
 Json list_intervals(const Json& component, const char* name, const std::vector<double>& centre) {
@@ -89,7 +96,8 @@ Json list_intervals(const Json& component, const char* name, const std::vector<d
     }
   }
   Json list = Json::array();
-  for (std::size_t i = 0; i < n; ++i) list.push_back(std::isfinite(low[i]) && std::isfinite(high[i]) ? interval(low[i], high[i]) : Json(nullptr));
+  for (std::size_t i = 0; i < n; ++i)
+    list.push_back(std::isfinite(low[i]) && std::isfinite(high[i]) ? interval(low[i], high[i]) : Json(nullptr));
   return list;
 }
 
@@ -99,14 +107,17 @@ Json theta_json(const Json& component, Json& intervals) {
   if (theta->is_array()) {
     const std::vector<double> values = numbers_at(component, {"theta"});
     intervals = list_intervals(component, "theta", values);
-    if (const Json* given = find(component, {"theta_intervals"}); intervals.is_null() && given != nullptr && given->is_array() && given->size() == values.size()) intervals = *given;
+    if (const Json* given = find(component, {"theta_intervals"});
+        intervals.is_null() && given != nullptr && given->is_array() && given->size() == values.size())
+      intervals = *given;
     return rounded(values, 5);
   }
   if (!theta->is_number()) return nullptr;
   const double value = theta->get<double>();
   std::optional<double> low = number_at(component, {"theta_low"}), high = number_at(component, {"theta_high"});
   if (!low) low = number_at(component, {"bootstrap", "theta_low"}), high = number_at(component, {"bootstrap", "theta_high"});
-  if (const auto error = number_at(component, {"theta_standard_error"}); !low && error) low = std::max(0.0, value - 1.96 * *error), high = value + 1.96 * *error;
+  if (const auto error = number_at(component, {"theta_standard_error"}); !low && error)
+    low = std::max(0.0, value - 1.96 * *error), high = value + 1.96 * *error;
   if (low && high) intervals = Json::array({interval(*low, *high)});
   return rounded(value, 5);
 }
@@ -143,7 +154,8 @@ Json group_json(const Parts& parts, const Json& component, std::size_t k, bool f
           if (item.is_number_unsigned() && item.get<std::size_t>() < n) unbounded.push_back(item.get<std::size_t>());
     if (!unbounded.empty()) json["unbounded"] = unbounded;
     if (full)
-      if (Json intervals = list_intervals(component, "utilities", group.utilities); !intervals.is_null()) json["utility_intervals"] = std::move(intervals);
+      if (Json intervals = list_intervals(component, "utilities", group.utilities); !intervals.is_null())
+        json["utility_intervals"] = std::move(intervals);
   }
   if (full || group.utilities.empty()) json["mean_place"] = rounded(group.mean_place, 4);
   if (!group.first.empty()) {
@@ -168,7 +180,10 @@ Json pairs_json(const Parts& parts) {
   };
   Json json = {{"items", view.pair_items}, {"everyone", per_mille(view.everyone.pairs)}, {"groups", Json::array()}};
   for (std::size_t k = 0; k < parts.num_shown; ++k) json["groups"].push_back(per_mille(view.groups[k].pairs));
-  json["how"] = view.simulated ? fmt::format("By simulation, give or take {}.", percent(1.0 / std::sqrt(static_cast<double>(std::max<std::size_t>(view.num_draws, 1))))) : "";
+  json["how"] = view.simulated
+                    ? fmt::format("By simulation, give or take {}.",
+                                  percent(1.0 / std::sqrt(static_cast<double>(std::max<std::size_t>(view.num_draws, 1)))))
+                    : "";
   return json;
 }
 
@@ -189,8 +204,16 @@ Json one_model_json(const ReportRequest& request, const ReportModel& one, Parts&
   const std::string family = name_text(model, "family");
   const report::FamilyWords words = report::family_words(family);
   const auto warn = [&](const std::string& text) { warnings.push_back({{"text", text}, {"source", one.name}}); };
-  Json json = {{"name", one.name}, {"family", family}, {"family_title", words.title}, {"family_words", words.words}, {"method", name_text(model, "method")},
-               {"scores", scores_json(model)}, {"traces", report::traces_json(model)}, {"items", Json::array()}, {"order", Json::array()}, {"groups", Json::array()}};
+  Json json = {{"name", one.name},
+               {"family", family},
+               {"family_title", words.title},
+               {"family_words", words.words},
+               {"method", name_text(model, "method")},
+               {"scores", scores_json(model)},
+               {"traces", report::traces_json(model)},
+               {"items", Json::array()},
+               {"order", Json::array()},
+               {"groups", Json::array()}};
   if (const Json* list = find(model, {"fit", "warnings"}); list != nullptr && list->is_array())
     for (const Json& text : *list)
       if (text.is_string()) warn(text.get<std::string>());
@@ -202,8 +225,10 @@ Json one_model_json(const ReportRequest& request, const ReportModel& one, Parts&
     json["sentences"] = Json::array();
     if (regression.is_null()) return json;
     json["sentences"] = report::regression_sentences(regression);
-    const char* where = regression.contains("scored_on_fitted_data") ? "on the data it was fitted to." : "on the data given with this report.";
-    for (const Json& score : regression["scores"]) json["diagnostics"].push_back({{"name", score[0]}, {"value", score[1]}, {"words", where}});
+    const char* where =
+        regression.contains("scored_on_fitted_data") ? "on the data it was fitted to." : "on the data given with this report.";
+    for (const Json& score : regression["scores"])
+      json["diagnostics"].push_back({{"name", score[0]}, {"value", score[1]}, {"words", where}});
     json["regression"] = std::move(regression);
     return json;
   }
@@ -216,11 +241,13 @@ Json one_model_json(const ReportRequest& request, const ReportModel& one, Parts&
     parts.voters = report::view_voters(*one.model, *parts.data, request.threads);
     // A model that gives no weights (orders that voters blend) takes them from the memberships.
     const Json* components = find(model, {"components"});
-    if (components != nullptr && k_all > 1 && !components->empty() && !(*components)[0].contains("weight") && one.model->num_components() == k_all) {
+    if (components != nullptr && k_all > 1 && !components->empty() && !(*components)[0].contains("weight") &&
+        one.model->num_components() == k_all) {
       for (report::GroupView& group : parts.view.groups) group.weight = 0.0;
       for (std::size_t i = 0; i < parts.voters.label.size(); ++i)
         for (std::size_t k = 0; k < k_all; ++k)
-          parts.view.groups[k].weight += parts.data->rankings.weight(i) * parts.voters.probabilities[i * k_all + k] / parts.data->rankings.total_weight();
+          parts.view.groups[k].weight +=
+              parts.data->rankings.weight(i) * parts.voters.probabilities[i * k_all + k] / parts.data->rankings.total_weight();
     }
     // Groups that the file does not describe one by one (a kernel on every ballot) are no groups to speak of.
     if (one.model->num_components() != k_all) parts.voters = {};
@@ -229,7 +256,8 @@ Json one_model_json(const ReportRequest& request, const ReportModel& one, Parts&
   if (parts.num_shown < k_all) {
     double rest = 0.0;
     for (std::size_t k = parts.num_shown; k < k_all; ++k) rest += parts.view.groups[k].weight;
-    warn(fmt::format("Only the {} largest of {} groups are shown; the others hold {} of the voters.", parts.num_shown, k_all, percent(rest)));
+    warn(fmt::format("Only the {} largest of {} groups are shown; the others hold {} of the voters.", parts.num_shown, k_all,
+                     percent(rest)));
   }
   const bool full = n * parts.num_shown <= full_budget;
   json["items"] = parts.view.items;
@@ -243,7 +271,9 @@ Json one_model_json(const ReportRequest& request, const ReportModel& one, Parts&
   }
   if (!parts.view.pair_items.empty() && n > 1) json["pairs"] = pairs_json(parts);
   if (model.contains("ties")) json["probabilities_how"] = "Probabilities are among rankings without ties.";
-  json["sentences"] = report::model_sentences(parts.view, number_at(model, {"fit", "num_rankings"}).value_or(request.data != nullptr ? request.data->rankings.total_weight() : 0.0));
+  json["sentences"] = report::model_sentences(
+      parts.view,
+      number_at(model, {"fit", "num_rankings"}).value_or(request.data != nullptr ? request.data->rankings.total_weight() : 0.0));
 
   const bool voters = !parts.voters.label.empty();
   json["diagnostics"] = report::diagnostics_json(model, voters ? &parts.voters : nullptr, parts.data.get());
@@ -259,8 +289,10 @@ Json one_model_json(const ReportRequest& request, const ReportModel& one, Parts&
   if (parts.data != nullptr) {
     std::string why_not;
     Json goodness = report::goodness_json(*one.model, *parts.data, request.seed, request.threads, why_not);
-    if (!goodness.is_null()) json["goodness"] = std::move(goodness);
-    else warn(fmt::format("The fit was not checked against the data: {}.", why_not));
+    if (!goodness.is_null())
+      json["goodness"] = std::move(goodness);
+    else
+      warn(fmt::format("The fit was not checked against the data: {}.", why_not));
   }
   if (Json clusters = report::clusters_json(model); !clusters.is_null()) json["clusters"] = std::move(clusters);
   return json;
@@ -303,11 +335,15 @@ Json change_json(const ReportRequest& request, const std::vector<Parts>& parts, 
       const bool same = share >= 0.5;
       json["match"].push_back(same ? static_cast<int>(best) : -1);
       if (c >= 8) continue;
-      say(same ? fmt::format("Group {} of {} is mostly group {} of {} ({} of its rankings).", c + 1, name_b, best + 1, name_a, percent(share))
-               : fmt::format("Group {} of {} is drawn from several groups of {}; the largest part, {}, comes from group {}.", c + 1, name_b, name_a, percent(share), best + 1));
+      say(same ? fmt::format("Group {} of {} is mostly group {} of {} ({} of its rankings).", c + 1, name_b, best + 1, name_a,
+                             percent(share))
+               : fmt::format("Group {} of {} is drawn from several groups of {}; the largest part, {}, comes from group {}.", c + 1,
+                             name_b, name_a, percent(share), best + 1));
     }
     const double total = a.data->rankings.total_weight();
-    if (total > 0.0) json["sentences"].insert(json["sentences"].begin(), fmt::format("{} of the rankings stay with the group they were with.", percent(kept / total)));
+    if (total > 0.0)
+      json["sentences"].insert(json["sentences"].begin(),
+                               fmt::format("{} of the rankings stay with the group they were with.", percent(kept / total)));
   } else {
     for (std::size_t c = 0; c < kb; ++c) {
       int best = -1;
@@ -325,7 +361,8 @@ Json change_json(const ReportRequest& request, const std::vector<Parts>& parts, 
       }
       json["match"].push_back(best);
       if (c < 8)
-        say(best >= 0 ? fmt::format("Group {} of {} likes what group {} of {} likes (correlation {:.2f}).", c + 1, name_b, best + 1, name_a, closest)
+        say(best >= 0 ? fmt::format("Group {} of {} likes what group {} of {} likes (correlation {:.2f}).", c + 1, name_b, best + 1,
+                                    name_a, closest)
                       : fmt::format("Group {} of {} is like no group of {}.", c + 1, name_b, name_a));
     }
   }
@@ -339,10 +376,13 @@ Json comparison_json(const Json& source) {
     const std::string name = row.value("label", row.value("family", std::string("?")));
     const auto mean = number_at(row, {"heldout_mean"});
     if (row.contains("refused") || !mean) {
-      json["left_out"].push_back({{"name", name}, {"why", row.contains("refused") && row["refused"].is_string() ? row["refused"].get<std::string>() : "no result"}});
+      json["left_out"].push_back(
+          {{"name", name},
+           {"why", row.contains("refused") && row["refused"].is_string() ? row["refused"].get<std::string>() : "no result"}});
       continue;
     }
-    Json one = {{"name", name}, {"heldout_mean", rounded(*mean, 8)}, {"heldout_se", rounded(number_at(row, {"heldout_se"}).value_or(0.0))}};
+    Json one = {
+        {"name", name}, {"heldout_mean", rounded(*mean, 8)}, {"heldout_se", rounded(number_at(row, {"heldout_se"}).value_or(0.0))}};
     const auto copy = [&](const char* to, const char* from, double sign = 1.0) {
       if (const auto value = number_at(row, {from})) one[to] = rounded(sign * *value);
     };
@@ -357,8 +397,11 @@ Json comparison_json(const Json& source) {
 }
 
 Json selection_json(const Json& source, const std::string& family) {
-  Json json = {{"family", family}, {"criterion", source.value("criterion", std::string("bic"))}, {"chosen_k", source.value("chosen_k", Json(0))},
-               {"sentences", report::selection_sentences(source)}, {"table", Json::array()}};
+  Json json = {{"family", family},
+               {"criterion", source.value("criterion", std::string("bic"))},
+               {"chosen_k", source.value("chosen_k", Json(0))},
+               {"sentences", report::selection_sentences(source)},
+               {"table", Json::array()}};
   for (const Json& row : source.value("table", Json::array())) {
     Json one = Json::object();
     for (const char* key : {"k", "loglik", "ebic", "bic", "aic", "icl", "heldout_mean", "heldout_se", "seconds"})
@@ -405,11 +448,15 @@ nlohmann::json report_data(const ReportRequest& request) {
   for (std::size_t m = 0; m < request.models.size(); ++m) {
     json["models"].push_back(one_model_json(request, request.models[m], parts[m], max_points, warnings));
     const Json& model = request.models[m].json;
-    if (const Json* selection = find(model, {"selection"}); selection != nullptr && selection->is_object() && !json.contains("selection"))
+    if (const Json* selection = find(model, {"selection"});
+        selection != nullptr && selection->is_object() && !json.contains("selection"))
       json["selection"] = selection_json(*selection, name_text(model, "family"));
-    const std::string made_of = find(model, {"data", "digest"}) != nullptr && (*find(model, {"data", "digest"})).is_string() ? model["data"]["digest"].get<std::string>() : "";
+    const std::string made_of = find(model, {"data", "digest"}) != nullptr && (*find(model, {"data", "digest"})).is_string()
+                                    ? model["data"]["digest"].get<std::string>()
+                                    : "";
     if (request.data != nullptr && !made_of.empty() && !has_digest(*request.data, made_of))
-      warnings.push_back({{"text", "The rankings shown here are not those the model was fitted to, or are read in another way."}, {"source", request.models[m].name}});
+      warnings.push_back({{"text", "The rankings shown here are not those the model was fitted to, or are read in another way."},
+                          {"source", request.models[m].name}});
   }
   if (request.models.size() > 1) {
     Json changes = Json::array();
@@ -430,9 +477,12 @@ nlohmann::json report_data(const ReportRequest& request) {
   if (title.empty() && request.data != nullptr) title = request.data->source;
   if (title.empty() && !request.models.empty()) {
     const Json* source = find(request.models[0].json, {"data", "source"});
-    title = source != nullptr && source->is_string() && !source->get<std::string>().empty() ? source->get<std::string>() : request.models[0].name;
+    title = source != nullptr && source->is_string() && !source->get<std::string>().empty() ? source->get<std::string>()
+                                                                                            : request.models[0].name;
   }
-  if (const std::size_t slash = title.find_last_of('/'); request.title.empty() && slash != std::string::npos && slash + 1 < title.size()) title.erase(0, slash + 1);
+  if (const std::size_t slash = title.find_last_of('/');
+      request.title.empty() && slash != std::string::npos && slash + 1 < title.size())
+    title.erase(0, slash + 1);
   json["title"] = title.empty() ? "Rankings" : title;
   json["warnings"] = std::move(warnings);
   json["provenance"] = provenance_json(request);
@@ -445,7 +495,8 @@ ReportModel read_report_model(std::string_view text, const std::string& name) {
   if (const std::size_t slash = name.find_last_of('/'); slash != std::string::npos) one.name.erase(0, slash + 1);
   // A regression has classes, not items: it is no model of rankings that `score` could load.
   Json json = Json::parse(text, nullptr, false);
-  if (json.is_object() && json.value("schema", Json()) == model_schema && json.contains("classes") && !json.contains("components")) {
+  if (json.is_object() && json.value("schema", Json()) == model_schema && json.contains("classes") &&
+      !json.contains("components")) {
     one.json = std::move(json);
     return one;
   }

@@ -4,12 +4,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include <nlohmann/json.hpp>
 
 #include "caucus/data/dataset.h"
 #include "caucus/result/fitted_model.h"
@@ -33,15 +32,15 @@ struct ClassScores {
 
 struct ReportRequest {
   std::vector<ReportModel> models;
-  const Dataset* data = nullptr;             // rankings the models are of; items are matched by name
-  nlohmann::json comparison;                 // what `compare --out` writes, or null
-  std::optional<ClassScores> class_scores;   // predictions of the first model, a regression, for data whose classes are known
-  std::string title;                         // empty: the data's name, else the first model's
+  const Dataset* data = nullptr;            // rankings the models are of; items are matched by name
+  nlohmann::json comparison;                // what `compare --out` writes, or null
+  std::optional<ClassScores> class_scores;  // predictions of the first model, a regression, for data whose classes are known
+  std::string title;                        // empty: the data's name, else the first model's
   std::string version;
   std::string command;
   int threads = 0;
-  std::uint64_t seed = 1;                    // of the sample of ballots and of simulated probabilities
-  std::size_t max_points = 20000;            // ballots on the map, all models together
+  std::uint64_t seed = 1;          // of the sample of ballots and of simulated probabilities
+  std::size_t max_points = 20000;  // ballots on the map, all models together
 };
 
 // Throws DataError where a model and the data do not go together. Same request, same bytes.

@@ -1,12 +1,12 @@
 #include "caucus/service/report_data.h"
 
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <numeric>
-
-#include <fmt/format.h>
-#include <gtest/gtest.h>
 
 #include "caucus/base/error.h"
 #include "caucus/base/random.h"
@@ -36,7 +36,9 @@ std::vector<std::string> names(std::size_t n) {
 }
 
 // Two groups that like opposite things: easy to tell apart.
-Json opposite(double weight = 0.7) { return pl_model(names(5), {{weight, {3, 1.5, 0, -1.5, -3}}, {1 - weight, {-3, -1.5, 0, 1.5, 3}}}); }
+Json opposite(double weight = 0.7) {
+  return pl_model(names(5), {{weight, {3, 1.5, 0, -1.5, -3}}, {1 - weight, {-3, -1.5, 0, 1.5, 3}}});
+}
 
 Dataset draw(const Json& model, std::size_t count, std::uint64_t seed = 3) {
   const ReportModel one = loaded(model);
@@ -68,7 +70,8 @@ Enumerated enumerate(std::size_t n, LogProb&& log_prob) {
   return sums;
 }
 
-void expect_group(const report::GroupView& group, const std::vector<ItemId>& pair_items, const Enumerated& truth, double tolerance) {
+void expect_group(const report::GroupView& group, const std::vector<ItemId>& pair_items, const Enumerated& truth,
+                  double tolerance) {
   const std::size_t n = truth.first.size(), m = pair_items.size();
   for (std::size_t i = 0; i < n; ++i) {
     EXPECT_NEAR(group.first[i], truth.first[i], 1e-9);
@@ -76,7 +79,9 @@ void expect_group(const report::GroupView& group, const std::vector<ItemId>& pai
   }
   for (std::size_t a = 0; a < m; ++a)
     for (std::size_t b = 0; b < m; ++b)
-      if (a != b) { EXPECT_NEAR(group.pairs[a * m + b], truth.pairs[pair_items[a] * n + pair_items[b]], tolerance); }
+      if (a != b) {
+        EXPECT_NEAR(group.pairs[a * m + b], truth.pairs[pair_items[a] * n + pair_items[b]], tolerance);
+      }
 }
 
 TEST(ReportGroups, PlackettLuceAgreesWithEnumeration) {
@@ -100,23 +105,30 @@ TEST(ReportGroups, PlackettLuceAgreesWithEnumeration) {
 
 TEST(ReportGroups, MallowsAgreesWithEnumeration) {
   const std::vector<ItemId> centre = {2, 0, 4, 1, 3};
-  const Json model = {{"schema", "caucus.model/1"}, {"family", "mallows"}, {"items", names(5)}, {"components", {{{"weight", 1.0}, {"consensus", centre}, {"theta", 0.6}}}}};
+  const Json model = {{"schema", "caucus.model/1"},
+                      {"family", "mallows"},
+                      {"items", names(5)},
+                      {"components", {{{"weight", 1.0}, {"consensus", centre}, {"theta", 0.6}}}}};
   const report::ModelView view = report::view_model(model, nullptr, 1, 1);
   const Mallows mallows(centre, 0.6);
-  expect_group(view.groups[0], view.pair_items, enumerate(5, [&](std::span<const ItemId> order) { return mallows.log_prob(RankingView(order)); }), 1e-9);
+  expect_group(view.groups[0], view.pair_items,
+               enumerate(5, [&](std::span<const ItemId> order) { return mallows.log_prob(RankingView(order)); }), 1e-9);
 }
 
 TEST(ReportGroups, GeneralizedMallowsAgreesWithEnumerationWithinSimulationError) {
   const std::vector<ItemId> centre = {1, 3, 0, 2};
   const std::vector<double> theta = {1.1, 0.4, 0.9};
   for (const Code code : {Code::s, Code::v}) {
-    const Json model = {{"schema", "caucus.model/1"}, {"family", "gmallows"}, {"items", names(4)},
+    const Json model = {{"schema", "caucus.model/1"},
+                        {"family", "gmallows"},
+                        {"items", names(4)},
                         {"components", {{{"weight", 1.0}, {"consensus", centre}, {"theta", theta}, {"code", name_of(code)}}}}};
     const report::ModelView view = report::view_model(model, nullptr, 1, 1);
     EXPECT_TRUE(view.simulated);
     const GeneralizedMallows exact(centre, theta, code);
     // 4000 draws: a probability is off by more than 5 standard errors (0.04) with probability below 1e-6.
-    expect_group(view.groups[0], view.pair_items, enumerate(4, [&](std::span<const ItemId> order) { return exact.log_prob(order); }), 0.04);
+    expect_group(view.groups[0], view.pair_items,
+                 enumerate(4, [&](std::span<const ItemId> order) { return exact.log_prob(order); }), 0.04);
   }
 }
 
@@ -143,11 +155,13 @@ TEST(ReportData, MembershipsAndWordsComeFromTheRankings) {
   for (std::size_t k = 0; k < 2; ++k) {
     const Json& group = model["memberships"]["groups"][k];
     total += group["count"].get<double>();
-    EXPECT_NEAR(group["very_sure"].get<double>() + group["fairly_sure"].get<double>() + group["unsure"].get<double>(), group["count"].get<double>(), 1e-6);
+    EXPECT_NEAR(group["very_sure"].get<double>() + group["fairly_sure"].get<double>() + group["unsure"].get<double>(),
+                group["count"].get<double>(), 1e-6);
     EXPECT_NEAR(model["groups"][k]["sure"].get<double>(), group["very_sure"].get<double>() / group["count"].get<double>(), 1e-5);
   }
   EXPECT_NEAR(total, 2000.0, 1e-6);
-  EXPECT_NE(model["groups"][1]["words"].get<std::string>().find("prefers item 4 and item 3, rejects item 0; very sure of"), std::string::npos)
+  EXPECT_NE(model["groups"][1]["words"].get<std::string>().find("prefers item 4 and item 3, rejects item 0; very sure of"),
+            std::string::npos)
       << model["groups"][1]["words"];
   EXPECT_EQ(model["sentences"][0], "The 2,000 rankings fall into 2 groups.");
   EXPECT_EQ(json["data"]["num_rankings"], 2000);
@@ -172,7 +186,8 @@ TEST(ReportData, TheMapTellsOppositeGroupsApart) {
   for (std::size_t k = 0; k < 2; ++k) mean[k] /= weight[k];
   for (std::size_t i = 0; i < map["x"].size(); ++i)
     square += map["weight"][i].get<double>() * std::pow(map["x"][i].get<double>() - mean[map["group"][i].get<std::size_t>()], 2);
-  EXPECT_GT(std::abs(mean[0] - mean[1]), 3.0 * std::sqrt(square / (weight[0] + weight[1]))) << "the first direction separates the groups";
+  EXPECT_GT(std::abs(mean[0] - mean[1]), 3.0 * std::sqrt(square / (weight[0] + weight[1])))
+      << "the first direction separates the groups";
 }
 
 TEST(ReportData, TheMapIsSampledWhenLarge) {
@@ -236,15 +251,21 @@ TEST(ReportData, FiveHundredItemsAndAHundredGroupsStaySmall) {
 
 TEST(ReportData, SelectionAndComparisonAreReadAndPutIntoWords) {
   Json model = opposite();
-  model["selection"] = {{"criterion", "bic"}, {"chosen_k", 2},
-                        {"table", {{{"k", 1}, {"bic", 1200.0}, {"heldout_mean", nullptr}}, {{"k", 2}, {"bic", 1100.0}}, {{"k", 3}, {"bic", 1112.5}}}}};
+  model["selection"] = {
+      {"criterion", "bic"},
+      {"chosen_k", 2},
+      {"table",
+       {{{"k", 1}, {"bic", 1200.0}, {"heldout_mean", nullptr}}, {{"k", 2}, {"bic", 1100.0}}, {{"k", 3}, {"bic", 1112.5}}}}};
   ReportRequest request;
   request.models.push_back(loaded(model));
-  request.comparison = {{"schema", "caucus.compare/1"}, {"folds", 5},
-                        {"table", {{{"label", "pl"}, {"heldout_mean", -3.1}, {"heldout_se", 0.02}, {"behind_best", 0.0}, {"behind_se", 0.0}},
-                                   {{"label", "mallows"}, {"heldout_mean", -3.3}, {"heldout_se", 0.02}, {"behind_best", 0.2}, {"behind_se", 0.01}},
-                                   {{"label", "gmallows"}, {"heldout_mean", -3.11}, {"heldout_se", 0.02}, {"behind_best", 0.01}, {"behind_se", 0.01}},
-                                   {{"label", "m4"}, {"refused", "takes complete rankings only"}}}}};
+  request.comparison = {
+      {"schema", "caucus.compare/1"},
+      {"folds", 5},
+      {"table",
+       {{{"label", "pl"}, {"heldout_mean", -3.1}, {"heldout_se", 0.02}, {"behind_best", 0.0}, {"behind_se", 0.0}},
+        {{"label", "mallows"}, {"heldout_mean", -3.3}, {"heldout_se", 0.02}, {"behind_best", 0.2}, {"behind_se", 0.01}},
+        {{"label", "gmallows"}, {"heldout_mean", -3.11}, {"heldout_se", 0.02}, {"behind_best", 0.01}, {"behind_se", 0.01}},
+        {{"label", "m4"}, {"refused", "takes complete rankings only"}}}}};
   const Json data = report_data(request);
   EXPECT_EQ(data["selection"]["sentences"], Json({"By BIC, 2 groups are best.", "Next comes 3, behind by 12.5."}));
   EXPECT_EQ(data["comparison"]["sentences"][1], "gmallows is not clearly worse.");
@@ -254,8 +275,11 @@ TEST(ReportData, SelectionAndComparisonAreReadAndPutIntoWords) {
 }
 
 TEST(ReportData, ClusterCountsAndCoClusteringOfADirichletProcess) {
-  const Json model = {{"components", {{{"weight", 0.6}}, {{"weight", 0.4}}}},
-                      {"posterior", {{"num_clusters", {{"2", 70}, {"3", 30}}}, {"coclustering", {{"labels", {1, 2, 1}}, {"values", {{1.0, 0.1, 0.9}, {0.1, 1.0, 0.2}, {0.9, 0.2, 1.0}}}}}}}};
+  const Json model = {
+      {"components", {{{"weight", 0.6}}, {{"weight", 0.4}}}},
+      {"posterior",
+       {{"num_clusters", {{"2", 70}, {"3", 30}}},
+        {"coclustering", {{"labels", {1, 2, 1}}, {"values", {{1.0, 0.1, 0.9}, {0.1, 1.0, 0.2}, {0.9, 0.2, 1.0}}}}}}}};
   const Json clusters = report::clusters_json(model);
   EXPECT_EQ(clusters["num_clusters"], Json({{2, 70}, {3, 30}}));
   EXPECT_EQ(clusters["coclustering"]["labels"], Json({0, 0, 1}));
@@ -263,8 +287,13 @@ TEST(ReportData, ClusterCountsAndCoClusteringOfADirichletProcess) {
 }
 
 TEST(ReportData, ARegressionHasCoefficientsIntervalsAndScores) {
-  Json model = {{"schema", "caucus.model/1"}, {"family", "pl-regression"}, {"method", "gibbs"}, {"classes", {"no", "yes"}},
-                {"features", {{{"name", "+age"}}, {{"name", "-age"}}, {{"name", "offset"}}}}, {"lambda", {{0.1, 0.5, 0.2}, {0.6, 0.0, 0.3}}}, {"draws", Json::array()}};
+  Json model = {{"schema", "caucus.model/1"},
+                {"family", "pl-regression"},
+                {"method", "gibbs"},
+                {"classes", {"no", "yes"}},
+                {"features", {{{"name", "+age"}}, {{"name", "-age"}}, {{"name", "offset"}}}},
+                {"lambda", {{0.1, 0.5, 0.2}, {0.6, 0.0, 0.3}}},
+                {"draws", Json::array()}};
   for (int d = 0; d <= 40; ++d) model["draws"].push_back({{0.1, 0.01 * d, 0.2}, {0.6, 0.0, 0.3}});
   ReportRequest request;
   request.models.push_back(loaded(model));
@@ -276,10 +305,12 @@ TEST(ReportData, ARegressionHasCoefficientsIntervalsAndScores) {
   EXPECT_EQ(regression["num_nonzero"], 5);
   EXPECT_EQ(regression["confusion"], Json({{1, 0}, {1, 2}}));
   EXPECT_EQ(regression["misclassification"], 0.25);
-  EXPECT_EQ(one["sentences"], Json({"For no speak most: -age and +age.", "For yes speak most: +age.", "On the data given with this report, 25% of the predictions are wrong."}));
+  EXPECT_EQ(one["sentences"], Json({"For no speak most: -age and +age.", "For yes speak most: +age.",
+                                    "On the data given with this report, 25% of the predictions are wrong."}));
   // Scores of the rows a model was fitted to flatter it: the page says which rows they are.
   request.class_scores->fitted_to_these = true;
-  EXPECT_EQ(report_data(request)["models"][0]["sentences"][2], "On the data it was fitted to, 25% of the predictions are wrong. New data will be predicted less well.");
+  EXPECT_EQ(report_data(request)["models"][0]["sentences"][2],
+            "On the data it was fitted to, 25% of the predictions are wrong. New data will be predicted less well.");
 }
 
 TEST(ReportData, RankingsOfOtherItemsAreRefusedByName) {

@@ -1,8 +1,8 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-
-#include <fmt/format.h>
 
 #include "caucus/base/numeric.h"
 #include "caucus/base/parallel.h"
@@ -180,7 +180,8 @@ ModelView view_model(const Json& model, const FittedModel* fitted, std::uint64_t
   chosen.resize(std::min({n, limit, std::size_t{40}}));
 
   const bool need_whole = fitted != nullptr && (!mixture || std::find(how.begin(), how.end(), How::whole) != how.end());
-  const std::size_t draws = std::clamp<std::size_t>(std::size_t{20000000} / (n * k_all + chosen.size() * chosen.size() * k_all + 1), 500, 4000);
+  const std::size_t draws =
+      std::clamp<std::size_t>(std::size_t{20000000} / (n * k_all + chosen.size() * chosen.size() * k_all + 1), 500, 4000);
   parallel_for(k_all, threads, [&](std::size_t k) {
     GroupView& group = view.groups[k];
     if (how[k] != How::generalized) return;
@@ -263,7 +264,8 @@ ModelView view_model(const Json& model, const FittedModel* fitted, std::uint64_t
       group.pairs.resize(m * m);
       std::vector<double> gaps;
       std::vector<std::size_t> place(n);
-      if (group.utilities.empty()) gaps = pairs_by_gap(Mallows(group.order, std::clamp(components[k]["theta"].get<double>(), 0.0, 50.0)));
+      if (group.utilities.empty())
+        gaps = pairs_by_gap(Mallows(group.order, std::clamp(components[k]["theta"].get<double>(), 0.0, 50.0)));
       for (std::size_t p = 0; p < n; ++p) place[group.order[p]] = p;
       for (std::size_t a = 0; a < m; ++a)
         for (std::size_t b = 0; b < m; ++b) {

@@ -3,12 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
-
-#include <nlohmann/json.hpp>
 
 #include "caucus/data/dataset.h"
 #include "caucus/result/fitted_model.h"
@@ -34,11 +33,11 @@ std::string list_words(const std::vector<std::string>& words);
 // What a group thinks of every item.
 struct GroupView {
   double weight = 1.0;
-  std::vector<ItemId> order;                // best first
-  std::vector<double> utilities;            // empty: the family has none
-  std::vector<double> first;                // probability of the first place, by item
-  std::vector<double> mean_place;           // from 1
-  std::vector<double> pairs;                // of the chosen items, row above column, row-major
+  std::vector<ItemId> order;       // best first
+  std::vector<double> utilities;   // empty: the family has none
+  std::vector<double> first;       // probability of the first place, by item
+  std::vector<double> mean_place;  // from 1
+  std::vector<double> pairs;       // of the chosen items, row above column, row-major
 };
 
 struct ModelView {
@@ -46,13 +45,14 @@ struct ModelView {
   std::vector<GroupView> groups;
   GroupView everyone;
   std::vector<ItemId> pair_items;
-  bool simulated = false;    // some probabilities are by simulation
+  bool simulated = false;  // some probabilities are by simulation
   std::size_t num_draws = 0;
 };
 
 // Probabilities of every group and of all voters together. Pairs are kept for the best-placed items as far as `pair_budget` numbers
 // go. O(K n^2) in closed form (Plackett-Luce, Mallows), by simulation else.
-ModelView view_model(const Json& model, const FittedModel* fitted, std::uint64_t seed, int threads, std::size_t pair_budget = 60000);
+ModelView view_model(const Json& model, const FittedModel* fitted, std::uint64_t seed, int threads,
+                     std::size_t pair_budget = 60000);
 
 // Memberships of the rankings in the data, summed up.
 struct VoterView {
@@ -67,14 +67,15 @@ Json memberships_json(const VoterView& voters, const Dataset& data, std::size_t 
 struct BallotMap {
   std::vector<std::size_t> rankings;  // the distinct rankings on the map
   std::vector<double> x, y;
-  double explained = 0.0;             // share of the variation that the two directions hold
-  std::size_t num_items = 0;          // whose pairs were looked at
+  double explained = 0.0;     // share of the variation that the two directions hold
+  std::size_t num_items = 0;  // whose pairs were looked at
 };
 BallotMap map_ballots(const Dataset& data, std::size_t max_points, std::uint64_t seed);
 Json map_json(const BallotMap& map, const VoterView& voters, const Dataset& data);
 
 Json data_json(const Dataset& data);
-// Parametric bootstrap (evaluate/goodness.h) on at most 5000 ballots. Null where the data cannot be checked, with the reason in `why_not`.
+// Parametric bootstrap (evaluate/goodness.h) on at most 5000 ballots. Null where the data cannot be checked, with the reason in
+// `why_not`.
 Json goodness_json(const FittedModel& model, const Dataset& data, std::uint64_t seed, int threads, std::string& why_not);
 Json traces_json(const Json& model);
 Json diagnostics_json(const Json& model, const VoterView* voters, const Dataset* data);

@@ -1,9 +1,9 @@
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <boost/math/special_functions/gamma.hpp>
 #include <cmath>
 #include <numeric>
-
-#include <boost/math/special_functions/gamma.hpp>
-#include <fmt/format.h>
 
 #include "caucus/evaluate/classification.h"
 #include "caucus/service/report_parts.h"
@@ -38,7 +38,9 @@ Json intervals_of(const Json& model, const Matrix& lambda) {
       for (std::size_t j = 0; j < lambda[k].size(); ++j) {
         for (std::size_t d = 0; d < values.size(); ++d) values[d] = (*draws)[d].at(k).at(j).get<double>();
         std::sort(values.begin(), values.end());
-        const auto quantile = [&](double q) { return values[static_cast<std::size_t>(std::lround(q * static_cast<double>(values.size() - 1)))]; };
+        const auto quantile = [&](double q) {
+          return values[static_cast<std::size_t>(std::lround(q * static_cast<double>(values.size() - 1)))];
+        };
         row.push_back({rounded(quantile(0.025), 4), rounded(quantile(0.975), 4)});
       }
       intervals.push_back(std::move(row));
@@ -103,17 +105,24 @@ void add_scores(Json& json, const ClassScores& scores, const std::vector<std::st
   json["calibration"] = Json::array();
   for (const CalibrationBin& bin : calibration_curve(scores.probabilities, k_all, scores.labels)) {
     // Wilson's interval of a share.
-    const double count = static_cast<double>(bin.count), z = 1.96, centre = (bin.observed + z * z / (2.0 * count)) / (1.0 + z * z / count);
-    const double half = z / (1.0 + z * z / count) * std::sqrt(bin.observed * (1.0 - bin.observed) / count + z * z / (4.0 * count * count));
-    json["calibration"].push_back({{"predicted", rounded(bin.mean_predicted)}, {"observed", rounded(bin.observed)}, {"count", bin.count},
-                                   {"low", rounded(std::max(0.0, centre - half))}, {"high", rounded(std::min(1.0, centre + half))}});
+    const double count = static_cast<double>(bin.count), z = 1.96,
+                 centre = (bin.observed + z * z / (2.0 * count)) / (1.0 + z * z / count);
+    const double half =
+        z / (1.0 + z * z / count) * std::sqrt(bin.observed * (1.0 - bin.observed) / count + z * z / (4.0 * count * count));
+    json["calibration"].push_back({{"predicted", rounded(bin.mean_predicted)},
+                                   {"observed", rounded(bin.observed)},
+                                   {"count", bin.count},
+                                   {"low", rounded(std::max(0.0, centre - half))},
+                                   {"high", rounded(std::min(1.0, centre + half))}});
   }
   if (k_all > 40) return;
   std::vector<std::int64_t> table(k_all * k_all, 0);
-  for (std::size_t i = 0; i < n; ++i) ++table[scores.labels[i] * k_all + most_probable(std::span(scores.probabilities).subspan(i * k_all, k_all))];
+  for (std::size_t i = 0; i < n; ++i)
+    ++table[scores.labels[i] * k_all + most_probable(std::span(scores.probabilities).subspan(i * k_all, k_all))];
   json["confusion"] = Json::array();
   for (std::size_t k = 0; k < k_all; ++k)
-    json["confusion"].push_back(std::vector<std::int64_t>(table.begin() + static_cast<std::ptrdiff_t>(k * k_all), table.begin() + static_cast<std::ptrdiff_t>((k + 1) * k_all)));
+    json["confusion"].push_back(std::vector<std::int64_t>(table.begin() + static_cast<std::ptrdiff_t>(k * k_all),
+                                                          table.begin() + static_cast<std::ptrdiff_t>((k + 1) * k_all)));
 }
 
 // {"path": [{"estimate", "a", "lambda"}, ...]}: the strongest weights only.
@@ -135,7 +144,8 @@ Json path_of(const Json& model, const std::vector<std::string>& classes, const s
     std::vector<std::vector<double>> values(classes.size() * p, std::vector<double>(grid.size(), 0.0));
     for (const Json& point : *points) {
       if (point.value("estimate", std::string("map")) != estimate) continue;
-      const auto at = static_cast<std::size_t>(std::find(grid.begin(), grid.end(), number_at(point, {"a"}).value_or(0.0)) - grid.begin());
+      const auto at =
+          static_cast<std::size_t>(std::find(grid.begin(), grid.end(), number_at(point, {"a"}).value_or(0.0)) - grid.begin());
       const Matrix lambda = matrix_at(point, "lambda");
       for (std::size_t k = 0; k < std::min(lambda.size(), classes.size()); ++k)
         for (std::size_t j = 0; j < std::min(lambda[k].size(), p); ++j) values[k * p + j][at] = lambda[k][j];
@@ -145,7 +155,9 @@ Json path_of(const Json& model, const std::vector<std::string>& classes, const s
     const auto strength = [&](std::size_t c) { return *std::max_element(values[c].begin(), values[c].end()); };
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return strength(a) > strength(b); });
     for (std::size_t i = 0; i < std::min<std::size_t>(order.size(), 60); ++i)
-      series.push_back({{"name", classes[order[i] / p] + ": " + features[order[i] % p]}, {"estimator", estimate}, {"values", rounded(values[order[i]], 4)}});
+      series.push_back({{"name", classes[order[i] / p] + ": " + features[order[i] % p]},
+                        {"estimator", estimate},
+                        {"values", rounded(values[order[i]], 4)}});
   }
   return {{"parameter", "a"}, {"values", rounded(grid)}, {"series", series}};
 }
@@ -161,11 +173,15 @@ Json regression_json(const Json& model, const ClassScores* scores) {
   Matrix lambda = matrix_at(model, logit ? "beta" : "lambda");
   if (classes.empty() || lambda.empty()) return nullptr;
   if (const Json* found = find(model, {"features"}); found != nullptr && found->is_array())
-    for (const Json& feature : *found) features.push_back(feature.is_object() ? feature.value("name", std::string("?")) : feature.is_string() ? feature.get<std::string>() : "?");
+    for (const Json& feature : *found)
+      features.push_back(feature.is_object()   ? feature.value("name", std::string("?"))
+                         : feature.is_string() ? feature.get<std::string>()
+                                               : "?");
   if (const Json* found = find(model, {"covariates"}); logit && found != nullptr && found->is_array())
     for (const Json& feature : *found) features.push_back(feature.value("name", std::string("?")));
   const std::size_t p = lambda[0].size();
-  while (features.size() < p) features.push_back(logit && features.size() + 1 == p ? "intercept" : fmt::format("feature {}", features.size() + 1));
+  while (features.size() < p)
+    features.push_back(logit && features.size() + 1 == p ? "intercept" : fmt::format("feature {}", features.size() + 1));
   features.resize(p);
   for (std::vector<double>& row : lambda) row.resize(p, 0.0);
   if (logit && lambda.size() + 1 == classes.size()) lambda.emplace_back(p, 0.0);  // the baseline class
@@ -173,13 +189,14 @@ Json regression_json(const Json& model, const ClassScores* scores) {
   Json intervals = logit ? Json(nullptr) : intervals_of(model, lambda);
 
   Json json = {{"classes", classes}, {"ranking", model.value("outcome", std::string()) == "ranking"}, {"scores", Json::array()}};
-  json["num_nonzero"] = std::accumulate(lambda.begin(), lambda.end(), std::int64_t{0}, [](std::int64_t total, const std::vector<double>& row) {
-    return total + std::count_if(row.begin(), row.end(), [](double value) { return value != 0.0; });
-  });
+  json["num_nonzero"] =
+      std::accumulate(lambda.begin(), lambda.end(), std::int64_t{0}, [](std::int64_t total, const std::vector<double>& row) {
+        return total + std::count_if(row.begin(), row.end(), [](double value) { return value != 0.0; });
+      });
   json["scale"] = logit ? "Coefficients of the multinomial logit; the last class is the baseline."
                         : fmt::format("Coefficients (lambda), {}.", find(model, {"draws"}) != nullptr   ? "posterior means"
                                                                     : find(model, {"shape"}) != nullptr ? "variational means"
-                                                                                                         : "most probable values");
+                                                                                                        : "most probable values");
   json["path"] = path_of(model, classes, features);
   if (json["path"].is_null()) json.erase("path");
   // Thousands of features: the largest ones.
@@ -228,12 +245,14 @@ std::vector<std::string> regression_sentences(const Json& regression) {
     std::stable_sort(strongest.begin(), strongest.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
     std::vector<std::string> names;
     for (std::size_t j = 0; j < std::min<std::size_t>(2, strongest.size()); ++j) names.push_back(strongest[j].second);
-    if (!names.empty()) sentences.push_back(fmt::format("For {} speak most: {}.", classes[k].get<std::string>(), list_words(names)));
+    if (!names.empty())
+      sentences.push_back(fmt::format("For {} speak most: {}.", classes[k].get<std::string>(), list_words(names)));
   }
   if (regression.contains("misclassification")) {
     const std::string wrong = percent(regression["misclassification"].get<double>());
     if (regression.contains("scored_on_fitted_data"))
-      sentences.push_back(fmt::format("On the data it was fitted to, {} of the predictions are wrong. New data will be predicted less well.", wrong));
+      sentences.push_back(fmt::format(
+          "On the data it was fitted to, {} of the predictions are wrong. New data will be predicted less well.", wrong));
     else
       sentences.push_back(fmt::format("On the data given with this report, {} of the predictions are wrong.", wrong));
   }

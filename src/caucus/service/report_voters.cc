@@ -1,9 +1,9 @@
+#include <fmt/format.h>
+
+#include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-
-#include <Eigen/Dense>
-#include <fmt/format.h>
 
 #include "caucus/base/numeric.h"
 #include "caucus/base/random.h"
@@ -45,9 +45,12 @@ Json memberships_json(const VoterView& voters, const Dataset& data, std::size_t 
     (p >= 0.9 ? group.very : p >= 0.6 ? group.fairly : group.unsure) += w;
     group.bins[std::min(num_bins - 1, static_cast<std::size_t>(p * num_bins))] += w;
     if (cross)
-      for (std::size_t k = 0; k < std::min(k_all, num_groups); ++k) average[voters.label[i] * num_groups + k] += w * voters.probabilities[i * k_all + k];
+      for (std::size_t k = 0; k < std::min(k_all, num_groups); ++k)
+        average[voters.label[i] * num_groups + k] += w * voters.probabilities[i * k_all + k];
   }
-  Json json = {{"num_rankings", rounded(total)}, {"mean_certainty", rounded(total > 0.0 ? certain / total : 1.0)}, {"groups", Json::array()}};
+  Json json = {{"num_rankings", rounded(total)},
+               {"mean_certainty", rounded(total > 0.0 ? certain / total : 1.0)},
+               {"groups", Json::array()}};
   for (const Counts& group : counts)
     json["groups"].push_back({{"count", rounded(group.count)},
                               {"very_sure", rounded(group.very)},
@@ -125,8 +128,8 @@ std::vector<std::size_t> sample_rankings(const Dataset& data, std::size_t count,
 
 }  // namespace
 
-// The embedding of Nguyen & Zhang (2023), Algorithm 1, centred, in two dimensions: leading right singular vectors of the matrix of pair
-// signs by subspace iteration on at most 2000 ballots, then all chosen ballots projected. O(points x pairs).
+// The embedding of Nguyen & Zhang (2023), Algorithm 1, centred, in two dimensions: leading right singular vectors of the matrix of
+// pair signs by subspace iteration on at most 2000 ballots, then all chosen ballots projected. O(points x pairs).
 BallotMap map_ballots(const Dataset& data, std::size_t max_points, std::uint64_t seed) {
   BallotMap map;
   PairSigns signs(data, 60);
@@ -190,7 +193,8 @@ Json map_json(const BallotMap& map, const VoterView& voters, const Dataset& data
   constexpr std::size_t with_ballots = 4000, first_items = 6;
   double largest = 1e-12;
   for (std::size_t i = 0; i < map.x.size(); ++i) largest = std::max({largest, std::abs(map.x[i]), std::abs(map.y[i])});
-  Json x = Json::array(), y = Json::array(), group = Json::array(), certainty = Json::array(), weight = Json::array(), ballots = Json::array();
+  Json x = Json::array(), y = Json::array(), group = Json::array(), certainty = Json::array(), weight = Json::array(),
+       ballots = Json::array();
   for (std::size_t i = 0; i < map.rankings.size(); ++i) {
     const std::size_t ranking = map.rankings[i];
     x.push_back(std::lround(2000.0 * map.x[i] / largest));
@@ -207,12 +211,20 @@ Json map_json(const BallotMap& map, const VoterView& voters, const Dataset& data
     ballots.push_back(std::move(ballot));
   }
   std::string words = fmt::format(
-      "Each point is one ranking; rankings that agree on many pairs of items lie close together. The map keeps the two directions in which "
+      "Each point is one ranking; rankings that agree on many pairs of items lie close together. The map keeps the two directions "
+      "in which "
       "the rankings differ most ({} of all differences).",
       percent(map.explained));
   if (map.num_items < data.num_items()) words += fmt::format(" It looks at the {} items listed most often.", map.num_items);
-  return {{"total", rounded(data.rankings.total_weight(), 12)}, {"x", x}, {"y", y}, {"group", group}, {"certainty", certainty}, {"weight", weight},
-          {"ballots", ballots}, {"axes", {"first direction", "second direction"}}, {"words", words}};
+  return {{"total", rounded(data.rankings.total_weight(), 12)},
+          {"x", x},
+          {"y", y},
+          {"group", group},
+          {"certainty", certainty},
+          {"weight", weight},
+          {"ballots", ballots},
+          {"axes", {"first direction", "second direction"}},
+          {"words", words}};
 }
 
 }  // namespace caucus::report

@@ -1,9 +1,9 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <set>
-
-#include <fmt/format.h>
 
 #include "caucus/service/report_parts.h"
 
@@ -100,32 +100,40 @@ FamilyWords family_words(const std::string& family) {
   static const std::map<std::string, FamilyWords> known = {
       {"pl",
        {"Plackett-Luce mixture",
-        "In a Plackett-Luce model every item has a strength. A voter picks the favourite with odds given by the strengths, then the next among "
+        "In a Plackett-Luce model every item has a strength. A voter picks the favourite with odds given by the strengths, then "
+        "the next among "
         "the rest, and so on. Each group has strengths of its own."}},
       {"mallows",
        {"Mallows mixture",
-        "In a Mallows model every group has one order it agrees on. The more pairs of items a ranking turns around, the rarer it is; theta says "
+        "In a Mallows model every group has one order it agrees on. The more pairs of items a ranking turns around, the rarer it "
+        "is; theta says "
         "how much rarer."}},
       {"gmallows",
        {"Generalized Mallows mixture",
-        "In a generalized Mallows model every group has one order it agrees on, and each place has its own strictness: voters may agree on the "
+        "In a generalized Mallows model every group has one order it agrees on, and each place has its own strictness: voters may "
+        "agree on the "
         "top and not care about the bottom."}},
       {"m4",
        {"Multiplicative Mallows mixture",
         "In this model there are a few orders, and every voter blends two of them with weights of his or her own."}},
-      {"mallows-tensor", {"Two Mallows models", "Two groups, each with one order it agrees on, found from the counts of first three places."}},
+      {"mallows-tensor",
+       {"Two Mallows models", "Two groups, each with one order it agrees on, found from the counts of first three places."}},
       {"dpm",
        {"Dirichlet process mixture",
-        "The number of groups is not set beforehand: it is found together with its uncertainty. Each group has an order it agrees on and a "
+        "The number of groups is not set beforehand: it is found together with its uncertainty. Each group has an order it agrees "
+        "on and a "
         "strictness for each place."}},
-      {"kde", {"Kernel density", "There are no groups here: every ranking in the data spreads some probability to rankings like it."}},
+      {"kde",
+       {"Kernel density", "There are no groups here: every ranking in the data spreads some probability to rankings like it."}},
       {"ebms", {"Mean shift", "Rankings drift towards the rankings around them until they meet; those that meet are a group."}},
       {"logit-lasso",
        {"Multinomial logit with lasso prior",
-        "Every feature pulls towards or away from every outcome, compared with the last one; the prior keeps small pulls near zero."}},
+        "Every feature pulls towards or away from every outcome, compared with the last one; the prior keeps small pulls near "
+        "zero."}},
       {"pl-regression",
        {"Plackett-Luce regression",
-        "Every feature gives every outcome a share; the larger an outcome's total, the likelier it comes first. A coefficient of zero means the "
+        "Every feature gives every outcome a share; the larger an outcome's total, the likelier it comes first. A coefficient of "
+        "zero means the "
         "feature says nothing for that outcome."}},
   };
   const auto found = known.find(family);
@@ -150,7 +158,8 @@ Taste taste(const ModelView& view, std::size_t k) {
     result.likes.push_back(item);
   }
   if (n <= 12) {
-    if (group.mean_place[group.order[n - 1]] > middle + 0.2 * static_cast<double>(n - 1)) result.rejects.push_back(group.order[n - 1]);
+    if (group.mean_place[group.order[n - 1]] > middle + 0.2 * static_cast<double>(n - 1))
+      result.rejects.push_back(group.order[n - 1]);
     return result;
   }
   // With many items the last one is hardly known; what tells is a favourite of the others that this group puts low.
@@ -167,7 +176,8 @@ Taste taste(const ModelView& view, std::size_t k) {
 
 std::string group_words(const ModelView& view, std::size_t k, std::optional<double> sure) {
   const Taste found = taste(view, k);
-  std::string text = view.groups.size() > 1 ? fmt::format("Group {}, {} of voters: ", k + 1, percent(view.groups[k].weight)) : "All voters: ";
+  std::string text =
+      view.groups.size() > 1 ? fmt::format("Group {}, {} of voters: ", k + 1, percent(view.groups[k].weight)) : "All voters: ";
   if (!found.clear)
     text += "no clear preference";
   else
@@ -224,8 +234,8 @@ std::vector<std::string> model_sentences(const ModelView& view, double num_ranki
       if (place[k][divides] > place[worst][divides]) worst = k;
     }
     if (best != worst)
-      sentences.push_back(fmt::format("They differ most on {}: {} in group {}, {} in group {}.", view.items[divides], ordinal(place[best][divides]), best + 1,
-                                      ordinal(place[worst][divides]), worst + 1));
+      sentences.push_back(fmt::format("They differ most on {}: {} in group {}, {} in group {}.", view.items[divides],
+                                      ordinal(place[best][divides]), best + 1, ordinal(place[worst][divides]), worst + 1));
   }
   return sentences;
 }
@@ -233,12 +243,17 @@ std::vector<std::string> model_sentences(const ModelView& view, double num_ranki
 std::vector<std::string> selection_sentences(const Json& selection) {
   const std::string criterion = selection.value("criterion", std::string("bic"));
   const bool heldout = criterion == "cv" || criterion == "holdout";
-  const char* key = heldout ? "heldout_mean" : criterion == "aic" ? "aic" : criterion == "icl" ? "icl" : criterion == "ebic" ? "ebic" : "bic";
+  const char* key = heldout               ? "heldout_mean"
+                    : criterion == "aic"  ? "aic"
+                    : criterion == "icl"  ? "icl"
+                    : criterion == "ebic" ? "ebic"
+                                          : "bic";
   const auto chosen = static_cast<std::int64_t>(number_at(selection, {"chosen_k"}).value_or(0.0));
   std::string upper = criterion;
   std::transform(upper.begin(), upper.end(), upper.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
   const std::string by = heldout ? "By how well unseen rankings are predicted" : "By " + upper;
-  std::vector<std::string> sentences = {fmt::format("{}, {} {} best.", by, groups_of(static_cast<std::size_t>(chosen)), chosen == 1 ? "is" : "are")};
+  std::vector<std::string> sentences = {
+      fmt::format("{}, {} {} best.", by, groups_of(static_cast<std::size_t>(chosen)), chosen == 1 ? "is" : "are")};
   std::optional<double> own, next;
   std::int64_t next_k = 0;
   const Json* table = find(selection, {"table"});
@@ -256,8 +271,9 @@ std::vector<std::string> selection_sentences(const Json& selection) {
     }
   }
   if (own && next)
-    sentences.push_back(*next >= *own ? fmt::format("Next comes {}, behind by {:.3g}.", next_k, *next - *own)
-                                      : fmt::format("{} scores better by {:.3g}, but not by enough to prefer it.", next_k, *own - *next));
+    sentences.push_back(*next >= *own
+                            ? fmt::format("Next comes {}, behind by {:.3g}.", next_k, *next - *own)
+                            : fmt::format("{} scores better by {:.3g}, but not by enough to prefer it.", next_k, *own - *next));
   return sentences;
 }
 
@@ -277,8 +293,11 @@ std::vector<std::string> comparison_sentences(const Json& comparison) {
     const double behind = number_at(row, {"behind_best"}).value_or(0.0), se = number_at(row, {"behind_se"}).value_or(0.0);
     (behind > 2.0 * se ? far : close).push_back(name);
   }
-  if (!close.empty()) sentences.push_back(fmt::format("{} {} not clearly worse.", list_words(close), close.size() == 1 ? "is" : "are"));
-  if (!far.empty()) sentences.push_back(fmt::format("{} {} clearly worse (by more than two standard errors).", list_words(far), far.size() == 1 ? "is" : "are"));
+  if (!close.empty())
+    sentences.push_back(fmt::format("{} {} not clearly worse.", list_words(close), close.size() == 1 ? "is" : "are"));
+  if (!far.empty())
+    sentences.push_back(
+        fmt::format("{} {} clearly worse (by more than two standard errors).", list_words(far), far.size() == 1 ? "is" : "are"));
   if (const Json* note = find(comparison, {"note"}); note != nullptr && note->is_string() && !note->get<std::string>().empty())
     sentences.push_back(note->get<std::string>());
   return sentences;

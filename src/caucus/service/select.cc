@@ -1,13 +1,13 @@
 #include "caucus/service/select.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <atomic>
+#include <boost/math/special_functions/gamma.hpp>  // std::lgamma writes a global: no good on several threads
 #include <cmath>
 #include <mutex>
 #include <numeric>
-
-#include <boost/math/special_functions/gamma.hpp>  // std::lgamma writes a global: no good on several threads
-#include <fmt/format.h>
 
 #include "caucus/base/error.h"
 #include "caucus/base/parallel.h"
@@ -56,7 +56,8 @@ std::vector<std::uint32_t> labels_from(const FittedModel& model, const Dataset& 
   for (std::size_t i = 0; i < size; ++i) {
     const auto row = shares.begin() + static_cast<std::ptrdiff_t>(i * num);
     labels[i] = static_cast<std::uint32_t>(std::max_element(row, row + static_cast<std::ptrdiff_t>(num)) - row);
-    const auto length = static_cast<double>(data.rankings.length(i)), others = data.unranked == Unranked::last ? static_cast<double>(data.num_items()) : length;
+    const auto length = static_cast<double>(data.rankings.length(i)),
+               others = data.unranked == Unranked::last ? static_cast<double>(data.num_items()) : length;
     gain[i] = log_prob[i] + boost::math::lgamma(others + 1.0) - boost::math::lgamma(others - length + 1.0);
   }
   std::vector<std::size_t> order(size);
@@ -83,11 +84,16 @@ double log_num_consensus(const FittedModel& model) {
 
 double criterion_value(const SelectRow& row, Criterion criterion) {
   switch (criterion) {
-    case Criterion::ebic: return row.ebic;
-    case Criterion::bic: return row.bic;
-    case Criterion::aic: return row.aic;
-    case Criterion::icl: return row.icl;
-    default: return -row.heldout_mean.value_or(-infinity);
+    case Criterion::ebic:
+      return row.ebic;
+    case Criterion::bic:
+      return row.bic;
+    case Criterion::aic:
+      return row.aic;
+    case Criterion::icl:
+      return row.icl;
+    default:
+      return -row.heldout_mean.value_or(-infinity);
   }
 }
 
@@ -131,8 +137,9 @@ Selection select(const Dataset& data, const SelectRequest& request, const Run& r
   std::vector<HeldoutScores> scores(num_k * splits.size());
   GridObserver observer(run.observer, static_cast<int>(num_k * per_k));
 
-  // K by K, so that a stop leaves whole rows of the table. All ballots and the training parts side by side; every fit has, besides its own starts, one from
-  // the fit to the same part before it. Without parts a fit has all threads. Results do not depend on threads.
+  // K by K, so that a stop leaves whole rows of the table. All ballots and the training parts side by side; every fit has, besides
+  // its own starts, one from the fit to the same part before it. Without parts a fit has all threads. Results do not depend on
+  // threads.
   std::vector<std::unique_ptr<FittedModel>> before(splits.size());  // of the training parts; those of all ballots are in `full`
   for (std::size_t at = 0; at < num_k; ++at) {
     const auto fit_one = [&](std::size_t part) {

@@ -43,8 +43,10 @@ nlohmann::json separated_mixture(const std::string& family, int k, std::uint64_t
       component["utilities"] = utilities;
     } else {
       component["consensus"] = centre;
-      if (family == "mallows") component["theta"] = 1.2;
-      else component["theta"] = std::vector<double>(num_items - 1, 1.2);
+      if (family == "mallows")
+        component["theta"] = 1.2;
+      else
+        component["theta"] = std::vector<double>(num_items - 1, 1.2);
     }
     model["components"].push_back(component);
   }
@@ -81,12 +83,14 @@ TEST_P(SelectFinds, TheGeneratingNumberOfGroups) {
     // A fit begins near the one before it too, so more groups hardly ever fit worse.
     if (!find_family(GetParam()).info().starts_from_labels) continue;
     for (std::size_t i = 1; i < selection.table.size(); ++i)
-      EXPECT_GE(selection.table[i].loglik, selection.table[i - 1].loglik - 1e-3 * std::abs(selection.table[i].loglik)) << GetParam() << " seed " << seed << " K " << i + 1;
+      EXPECT_GE(selection.table[i].loglik, selection.table[i - 1].loglik - 1e-3 * std::abs(selection.table[i].loglik))
+          << GetParam() << " seed " << seed << " K " << i + 1;
   }
   EXPECT_GE(found, 18) << GetParam();
 }
 
-INSTANTIATE_TEST_SUITE_P(Families, SelectFinds, testing::Values("pl", "mallows", "gmallows", "m4"), [](const auto& one) { return one.param; });
+INSTANTIATE_TEST_SUITE_P(Families, SelectFinds, testing::Values("pl", "mallows", "gmallows", "m4"),
+                         [](const auto& one) { return one.param; });
 
 // With one poor start of its own, a fit is saved by the one before it.
 TEST(Select, StartsFromTheFitBefore) {
@@ -136,7 +140,9 @@ TEST(Select, TheSameForAnyNumberOfThreads) {
 // A stop in the middle leaves whole rows.
 TEST(Select, AStopKeepsWhatIsDone) {
   struct StopLater : Observer {
-    Flow progress(const Progress& progress) override { return progress.phase == "fits" && progress.iteration >= 9 ? Flow::stop : Flow::proceed; }
+    Flow progress(const Progress& progress) override {
+      return progress.phase == "fits" && progress.iteration >= 9 ? Flow::stop : Flow::proceed;
+    }
   } observer;
   const Dataset data = draw(separated_mixture("pl", 2, 5), 400, 6);
   SelectRequest request;
@@ -182,7 +188,8 @@ TEST_P(CompareWithItself, ShowsNoSignificantDifference) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, CompareWithItself,
-                         testing::Values("pl:2", "mallows:2", "gmallows:2", "m4:2", "dpm:iterations=400;burnin=100", "dpm:method=slice-gibbs;iterations=400;burnin=100", "kde", "ebms"),
+                         testing::Values("pl:2", "mallows:2", "gmallows:2", "m4:2", "dpm:iterations=400;burnin=100",
+                                         "dpm:method=slice-gibbs;iterations=400;burnin=100", "kde", "ebms"),
                          [](const auto& one) {
                            std::string name = one.param;
                            std::erase_if(name, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; });

@@ -112,7 +112,8 @@ void CenterSampler::start(std::span<const double> theta) {
   std::fill_n(gain_.begin(), listed_.size(), 0.0);
   for (std::size_t row = 0; row < num_rows_; ++row) {
     const std::size_t begin = row_offsets_[row], length = row_offsets_[row + 1] - begin;
-    for (std::size_t p = 0; p < length; ++p) gain_[row_items_[begin + p]] += row_weights_[row] * (total_theta_[length] - total_theta_[p]);
+    for (std::size_t p = 0; p < length; ++p)
+      gain_[row_items_[begin + p]] += row_weights_[row] * (total_theta_[length] - total_theta_[p]);
   }
   block_max_.assign(blocks, 0.0);
   block_sum_.assign(blocks, 0.0);
@@ -144,7 +145,8 @@ double CenterSampler::run_stages(std::span<const double> theta, Choose&& choose)
   double log_sum = 0.0;
   last_log_q_ = 0.0;
   double remaining = 0.0;  // theta of all stages whose item is still to be placed: column sum of x = remaining - gain of x
-  for (std::size_t row = 0; row < num_rows_; ++row) remaining += row_weights_[row] * total_theta_[row_offsets_[row + 1] - row_offsets_[row]];
+  for (std::size_t row = 0; row < num_rows_; ++row)
+    remaining += row_weights_[row] * total_theta_[row_offsets_[row + 1] - row_offsets_[row]];
   std::size_t left = listed_.size(), unlisted = unlisted_.size();
   while (left > 0) {
     refresh_blocks();
@@ -221,13 +223,15 @@ double CenterSampler::sample_stagewise(std::span<const double> theta, Center& ce
   });
   while (next_rest < rest.size()) center.order.push_back(rest[next_rest++]);
   center.position.resize(num_items_);
-  for (std::size_t k = 0; k < num_items_; ++k) center.position[static_cast<std::size_t>(center.order[k])] = static_cast<std::int16_t>(k);
+  for (std::size_t k = 0; k < num_items_; ++k)
+    center.position[static_cast<std::size_t>(center.order[k])] = static_cast<std::int16_t>(k);
   return log_sum;
 }
 
 double CenterSampler::log_stage_normalizers(std::span<const double> theta, const Center& center) {
   std::size_t next = 0;
-  return run_stages(theta, [&](double, double, std::size_t) -> std::int64_t { return local_[static_cast<std::size_t>(center.order[next++])]; });
+  return run_stages(
+      theta, [&](double, double, std::size_t) -> std::int64_t { return local_[static_cast<std::size_t>(center.order[next++])]; });
 }
 
 double CenterSampler::log_density(std::span<const double> theta, const Center& center) {
@@ -268,8 +272,10 @@ void CenterSampler::swap_adjacent(std::span<const double> theta, Center& center,
         const std::uint32_t length = row_offsets_[row + 1] - row_offsets_[row];
         for (std::uint32_t p = 0; p < length; ++p) {
           if (items[p] != y) continue;
-          if (p < stage) x_after_y += row_weights_[row] * theta[stage];
-          else y_after_x += row_weights_[row] * theta[p];
+          if (p < stage)
+            x_after_y += row_weights_[row] * theta[stage];
+          else
+            y_after_x += row_weights_[row] * theta[p];
           break;
         }
       }

@@ -60,13 +60,13 @@ class CenterSampler {
   void refresh_blocks();
 
   std::size_t num_items_ = 0;
-  std::size_t num_rows_ = 0;                 // members, then the prior
+  std::size_t num_rows_ = 0;  // members, then the prior
   std::size_t num_members_ = 0;
   std::vector<std::uint32_t> row_offsets_;
-  std::vector<std::uint32_t> row_items_;     // local numbers
+  std::vector<std::uint32_t> row_items_;  // local numbers
   std::vector<double> row_weights_;
-  std::vector<std::int32_t> local_;          // item -> local number, -1 where no row lists it
-  std::vector<Item> listed_;                 // local number -> item
+  std::vector<std::int32_t> local_;  // item -> local number, -1 where no row lists it
+  std::vector<Item> listed_;         // local number -> item
   std::vector<Item> unlisted_;
   std::vector<std::uint32_t> occurrence_offsets_;
   std::vector<Occurrence> occurrences_;
@@ -76,10 +76,10 @@ class CenterSampler {
   std::vector<double> block_max_;
   std::vector<double> block_sum_;
   std::vector<std::uint8_t> dirty_;
-  std::vector<double> total_theta_;          // prefix sums of theta
+  std::vector<double> total_theta_;  // prefix sums of theta
   std::vector<Item> spare_;
   Center proposal_;
-  double last_log_q_ = 0.0;                  // log probability of the choices of the last run
+  double last_log_q_ = 0.0;  // log probability of the choices of the last run
 };
 
 // Sample-sigma-N1 (Figure 4): sigma given one ranking. cumulative[j] is the distribution function of V_j on 0..n-1-j.

@@ -1,11 +1,11 @@
 #include "caucus/infer/dp_mallows/center.h"
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <numeric>
-
-#include <gtest/gtest.h>
 
 #include "caucus/base/numeric.h"
 
@@ -30,7 +30,8 @@ std::vector<Member> all_members(const Points& points) {
 }
 
 // -sum_j theta_j S_j(sigma), from the definition: s_j counts the items before pi_j in sigma that pi has not used.
-double log_target(const Points& points, std::span<const Member> members, std::span<const double> theta, const std::vector<Item>& order) {
+double log_target(const Points& points, std::span<const Member> members, std::span<const double> theta,
+                  const std::vector<Item>& order) {
   double value = 0.0;
   for (const Member& member : members) {
     const auto ranking = points[member.ranking];
@@ -220,7 +221,8 @@ TEST(SampleSigmaN1, HasTheProductOfItsStages) {
   do {
     set_order(center, order);
     std::vector<std::int32_t> s(2);
-    codes(ranking, [&](Item item) { return center.position[static_cast<std::size_t>(item)]; }, s);
+    codes(
+        ranking, [&](Item item) { return center.position[static_cast<std::size_t>(item)]; }, s);
     const auto mass = [&](std::size_t j) {
       const auto v = static_cast<std::size_t>(s[j]);
       return cumulative[j][v] - (v > 0 ? cumulative[j][v - 1] : 0.0);

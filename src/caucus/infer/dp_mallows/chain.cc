@@ -12,7 +12,7 @@ namespace caucus::dp_mallows {
 namespace {
 // A cluster that weighs e^-45 of the new one's weight is left out: thousands of them change no sum of weights in double precision.
 constexpr double negligible = 45.0;
-}
+}  // namespace
 
 double log_marginal(const Prior& prior, const Cluster& cluster, bool beta) {
   double value = 0.0;
@@ -41,7 +41,13 @@ double log_partition(double alpha, std::span<const double> sizes) {
 }
 
 Chain::Chain(const Points& points, const Prior& prior, const ChainSettings& settings, RandomStream rng)
-    : points_(points), prior_(prior), settings_(settings), rng_(rng), alpha_(prior.parameters().alpha), table_(prior, settings.method), predictive_cache_(prior) {}
+    : points_(points),
+      prior_(prior),
+      settings_(settings),
+      rng_(rng),
+      alpha_(prior.parameters().alpha),
+      table_(prior, settings.method),
+      predictive_cache_(prior) {}
 
 void Chain::start_randomly() {
   const auto count = static_cast<std::uint64_t>(settings_.start_clusters);
@@ -134,8 +140,10 @@ void Chain::reassign(std::size_t point) {
     const std::size_t chosen = pick(table_.score(ranking), -infinity);
     for (std::size_t slot : candidates)
       if (slot != chosen) table_.release(slot);
-    if (chosen == old_slot) table_.undo_remove(chosen, ranking);
-    else table_.add(chosen, ranking);
+    if (chosen == old_slot)
+      table_.undo_remove(chosen, ranking);
+    else
+      table_.add(chosen, ranking);
     labels_[point] = static_cast<std::uint32_t>(chosen);
     return;
   }
@@ -177,12 +185,15 @@ void Chain::new_cluster(std::size_t slot, std::span<const Item> ranking) {
   cluster.prior.resize(prior_.num_stages());
   cluster.sums.assign(prior_.num_stages(), 0.0);
   cluster.counts.assign(prior_.num_stages(), 0.0);
-  if (ranking.empty()) prior_.draw_center(cluster.center, rng_);
-  else prior_.draw_center_given(ranking, cluster.center, rng_);
+  if (ranking.empty())
+    prior_.draw_center(cluster.center, rng_);
+  else
+    prior_.draw_center_given(ranking, cluster.center, rng_);
   prior_.stage_priors(cluster.center, cluster.prior);
   if (settings_.method == Method::slice_gibbs) {
     std::vector<std::int32_t> s(ranking.size());
-    codes(ranking, [&](Item item) { return static_cast<std::int32_t>(cluster.center.position[static_cast<std::size_t>(item)]); }, s);
+    codes(
+        ranking, [&](Item item) { return static_cast<std::int32_t>(cluster.center.position[static_cast<std::size_t>(item)]); }, s);
     for (std::size_t j = 0; j < prior_.num_stages(); ++j) {
       const double more = j < s.size() ? 1.0 : 0.0, code = j < s.size() ? s[j] : 0.0;
       cluster.theta.push_back(draw_theta(prior_.stage_size(j), cluster.prior[j] + code, prior_.nu() + more, rng_));
@@ -195,8 +206,10 @@ std::vector<std::vector<Member>> Chain::members_by_cluster() const {
   std::vector<std::vector<Member>> members(clusters_.size());
   for (std::uint32_t point : points_.by_ranking) {
     std::vector<Member>& list = members[labels_[point]];
-    if (!list.empty() && list.back().ranking == points_.ranking[point]) list.back().weight += 1.0;
-    else list.push_back({points_.ranking[point], 1.0});
+    if (!list.empty() && list.back().ranking == points_.ranking[point])
+      list.back().weight += 1.0;
+    else
+      list.push_back({points_.ranking[point], 1.0});
   }
   return members;
 }
@@ -229,7 +242,8 @@ void Chain::draw_theta_all(Cluster& cluster) {
   for (std::size_t j = 0; j < prior_.num_stages(); ++j) {
     if (collapsed && cluster.counts[j] == 0.0 && j >= prior_.parameters().center.size()) break;  // no row has this stage
     const double a = cluster.prior[j] + cluster.sums[j], b = prior_.nu() + cluster.counts[j];
-    cluster.theta[j] = settings_.method == Method::beta_gibbs ? draw_theta_beta(a, b, rng_) : draw_theta(prior_.stage_size(j), a, b, rng_);
+    cluster.theta[j] =
+        settings_.method == Method::beta_gibbs ? draw_theta_beta(a, b, rng_) : draw_theta(prior_.stage_size(j), a, b, rng_);
   }
 }
 
@@ -262,8 +276,8 @@ void Chain::resample_center(Cluster& cluster, std::span<const Member> members) {
     if (moved) update_statistics(cluster);
     if (!collapsed)
       for (std::size_t j = 0; j < cluster.theta.size(); ++j)
-        cluster.theta[j] = sample_theta_slice(prior_.stage_size(j), cluster.prior[j] + cluster.sums[j], prior_.nu() + cluster.counts[j],
-                                              cluster.theta[j], settings_.slice_steps, rng_);
+        cluster.theta[j] = sample_theta_slice(prior_.stage_size(j), cluster.prior[j] + cluster.sums[j],
+                                              prior_.nu() + cluster.counts[j], cluster.theta[j], settings_.slice_steps, rng_);
   }
   if (collapsed) cluster.theta.clear();
 }

@@ -30,11 +30,11 @@ struct ChainSettings {
 
 // Everything a chain needs to go on: a checkpoint's content.
 struct ChainState {
-  std::vector<std::uint32_t> labels;         // canonical: in order of first appearance
+  std::vector<std::uint32_t> labels;  // canonical: in order of first appearance
   std::vector<std::vector<Item>> centers;
-  std::vector<std::vector<double>> theta;    // slice-gibbs
+  std::vector<std::vector<double>> theta;  // slice-gibbs
   double alpha = 1.0;
-  std::uint64_t drawn = 0;                   // of the random stream
+  std::uint64_t drawn = 0;  // of the random stream
 };
 
 struct SplitMergeCounts {

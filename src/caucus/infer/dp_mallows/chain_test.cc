@@ -1,13 +1,13 @@
 // The samplers against the exact posterior of tiny data, and Geweke's joint test.
 #include "caucus/infer/dp_mallows/chain.h"
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
+#include <boost/math/quadrature/gauss_kronrod.hpp>
 #include <cmath>
 #include <map>
 #include <numeric>
-
-#include <boost/math/quadrature/gauss_kronrod.hpp>
-#include <gtest/gtest.h>
 
 #include "caucus/base/numeric.h"
 
@@ -58,7 +58,8 @@ struct Oracle {
   std::vector<double> probability;
   std::map<std::vector<std::size_t>, std::vector<double>> center;  // block -> P(order | block)
 
-  Oracle(const Points& points, double alpha, double nu, const std::vector<double>& r, const std::vector<Item>& prior_center, double strength) {
+  Oracle(const Points& points, double alpha, double nu, const std::vector<double>& r, const std::vector<Item>& prior_center,
+         double strength) {
     std::vector<Item> order(points.num_items);
     std::iota(order.begin(), order.end(), 0);
     do orders.push_back(order);
@@ -135,7 +136,8 @@ ChainState draw_state(const Oracle& oracle, const Points& points, const Prior& p
     for (std::size_t i : block) {
       const auto ranking = points.of_point(i);
       std::vector<std::int32_t> s(ranking.size());
-      codes(ranking, [&](Item item) { return static_cast<std::int32_t>(center.position[static_cast<std::size_t>(item)]); }, s);
+      codes(
+          ranking, [&](Item item) { return static_cast<std::int32_t>(center.position[static_cast<std::size_t>(item)]); }, s);
       for (std::size_t j = 0; j < s.size(); ++j) a[j] += s[j], b[j] += 1.0;
     }
     state.theta.emplace_back();
@@ -171,8 +173,10 @@ Comparison compare(const Oracle& oracle, const Counts& counts, double draws) {
       const auto found = counts.find({oracle.partition[p], oracle.orders[k]});
       const double seen = found == counts.end() ? 0.0 : found->second, expected = draws * oracle.probability[p] * first[k];
       seen_partition += seen;
-      if (expected >= 8.0) cell(expected, seen);
-      else pooled_expected += expected, pooled_seen += seen;
+      if (expected >= 8.0)
+        cell(expected, seen);
+      else
+        pooled_expected += expected, pooled_seen += seen;
     }
     result.partition_distance += 0.5 * std::abs(seen_partition / draws - oracle.probability[p]);
   }
@@ -231,13 +235,17 @@ ChainSettings settings(Method method) {
 
 // z is standard normal when the sampler is right: beyond 5 has probability 3e-7 (one-sided) per case.
 TEST(Chain, ExactGibbsKeepsTheExactPosterior) {
-  EXPECT_LT(one_sweep_from_exact({4, four_of_four, parameters(0.8, 1.0, {1.0, 1.5}), settings(Method::exact_gibbs)}, 40000, 1).z(), 5.0);
-  EXPECT_LT(one_sweep_from_exact({3, five_of_three, parameters(1.3, 2.0, {0.6}), settings(Method::exact_gibbs)}, 40000, 2).z(), 5.0);
+  EXPECT_LT(one_sweep_from_exact({4, four_of_four, parameters(0.8, 1.0, {1.0, 1.5}), settings(Method::exact_gibbs)}, 40000, 1).z(),
+            5.0);
+  EXPECT_LT(one_sweep_from_exact({3, five_of_three, parameters(1.3, 2.0, {0.6}), settings(Method::exact_gibbs)}, 40000, 2).z(),
+            5.0);
 }
 
 TEST(Chain, SliceGibbsKeepsTheExactPosterior) {
-  EXPECT_LT(one_sweep_from_exact({4, four_of_four, parameters(0.8, 1.0, {1.0, 1.5}), settings(Method::slice_gibbs)}, 40000, 3).z(), 5.0);
-  EXPECT_LT(one_sweep_from_exact({3, five_of_three, parameters(1.3, 2.0, {0.6}), settings(Method::slice_gibbs)}, 40000, 4).z(), 5.0);
+  EXPECT_LT(one_sweep_from_exact({4, four_of_four, parameters(0.8, 1.0, {1.0, 1.5}), settings(Method::slice_gibbs)}, 40000, 3).z(),
+            5.0);
+  EXPECT_LT(one_sweep_from_exact({3, five_of_three, parameters(1.3, 2.0, {0.6}), settings(Method::slice_gibbs)}, 40000, 4).z(),
+            5.0);
 }
 
 TEST(Chain, SplitMergeKeepsTheExactPosterior) {
@@ -329,7 +337,8 @@ TEST(Chain, ThePapersCenterMoveIsBiased) {
 
 // The Beta approximation does not either; after one sweep the partitions are this far off at n = 4.
 TEST(Chain, BetaGibbsShowsItsBias) {
-  const Comparison result = one_sweep_from_exact({4, four_of_four, parameters(0.8, 1.0, {1.0, 1.5}), settings(Method::beta_gibbs)}, 40000, 8);
+  const Comparison result =
+      one_sweep_from_exact({4, four_of_four, parameters(0.8, 1.0, {1.0, 1.5}), settings(Method::beta_gibbs)}, 40000, 8);
   EXPECT_GT(result.z(), 10.0);
   RecordProperty("total_variation_after_one_sweep", std::to_string(result.partition_distance));
 }
@@ -382,7 +391,8 @@ struct GewekeStatistics {
 class Geweke {
  public:
   Geweke(std::size_t n, std::vector<std::size_t> lengths, PriorParameters prior_parameters, ChainSettings chain_settings)
-      : lengths_(std::move(lengths)), settings_(chain_settings),
+      : lengths_(std::move(lengths)),
+        settings_(chain_settings),
         prior_(std::move(prior_parameters), n, *std::max_element(lengths_.begin(), lengths_.end()), false) {
     points_.num_items = n;
     std::vector<Item> any(n);
@@ -432,7 +442,8 @@ class Geweke {
  private:
   ChainState forward() {
     ChainState state;
-    state.alpha = settings_.alpha_prior ? rng_.gamma(settings_.alpha_prior->first) / settings_.alpha_prior->second : prior_.parameters().alpha;
+    state.alpha = settings_.alpha_prior ? rng_.gamma(settings_.alpha_prior->first) / settings_.alpha_prior->second
+                                        : prior_.parameters().alpha;
     std::vector<double> sizes;
     for (std::size_t i = 0; i < lengths_.size(); ++i) {
       std::vector<double> weights = sizes;
@@ -449,7 +460,8 @@ class Geweke {
       std::vector<double> a(prior_.num_stages());
       prior_.stage_priors(center, a);
       state.theta.emplace_back();
-      for (std::size_t j = 0; j < a.size(); ++j) state.theta.back().push_back(draw_theta(prior_.stage_size(j), a[j], prior_.nu(), rng_));
+      for (std::size_t j = 0; j < a.size(); ++j)
+        state.theta.back().push_back(draw_theta(prior_.stage_size(j), a[j], prior_.nu(), rng_));
     }
     return state;
   }
@@ -464,7 +476,8 @@ class Geweke {
         if (state.labels[i] != c) continue;
         const auto ranking = points_.of_point(i);
         std::vector<std::int32_t> s(ranking.size());
-        codes(ranking, [&](Item item) { return static_cast<std::int32_t>(center.position[static_cast<std::size_t>(item)]); }, s);
+        codes(
+            ranking, [&](Item item) { return static_cast<std::int32_t>(center.position[static_cast<std::size_t>(item)]); }, s);
         for (std::size_t j = 0; j < s.size(); ++j) a[j] += s[j], b[j] += 1.0;
       }
       state.theta.emplace_back();
@@ -491,12 +504,22 @@ class Geweke {
     set_order(center, state.centers[0]);
     const auto ranking = points_.of_point(0);
     std::vector<std::int32_t> s(ranking.size());
-    codes(ranking, [&](Item item) { return static_cast<std::int32_t>(center.position[static_cast<std::size_t>(item)]); }, s);
+    codes(
+        ranking, [&](Item item) { return static_cast<std::int32_t>(center.position[static_cast<std::size_t>(item)]); }, s);
     double agree = 0.0;
     for (std::size_t i = 1; i < lengths_.size(); ++i)
       agree += points_.of_point(i)[0] == ranking[0] ? (state.labels[i] == state.labels[0] ? 1.0 : 0.3) : 0.0;
-    return {clusters, clusters * clusters, same, static_cast<double>(s[0]), s.size() > 1 ? static_cast<double>(s[1]) : 0.0,
-            std::exp(-state.theta[0][0]), state.theta[0].back(), agree, same * s[0], center.position[0] == 0 ? 1.0 : 0.0, std::log(state.alpha)};
+    return {clusters,
+            clusters * clusters,
+            same,
+            static_cast<double>(s[0]),
+            s.size() > 1 ? static_cast<double>(s[1]) : 0.0,
+            std::exp(-state.theta[0][0]),
+            state.theta[0].back(),
+            agree,
+            same * s[0],
+            center.position[0] == 0 ? 1.0 : 0.0,
+            std::log(state.alpha)};
   }
 
   std::vector<std::size_t> lengths_;

@@ -1,13 +1,13 @@
 #include "caucus/infer/dp_mallows/checkpoint.h"
 
+#include <fmt/format.h>
+
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <span>
-
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "caucus/base/error.h"
 #include "caucus/io/io.h"
@@ -50,7 +50,8 @@ std::vector<std::vector<T>> list_from_bytes(const json& lists) {
 json to_json(const ChainRecord& record) {
   json draws = json::array();
   for (const Draw& draw : record.draws)
-    draws.push_back({draw.chain, draw.iteration, draw.num_clusters, to_bytes(std::vector{draw.log_joint, draw.alpha, draw.largest_share})});
+    draws.push_back(
+        {draw.chain, draw.iteration, draw.num_clusters, to_bytes(std::vector{draw.log_joint, draw.alpha, draw.largest_share})});
   json predictive = json::array();
   for (const PredictiveDraw& draw : record.predictive) {
     json clusters = json::array();
@@ -82,14 +83,16 @@ ChainRecord from_json(const json& value) {
   record.trace = {std::move(traces.at(0)), std::move(traces.at(1)), std::move(traces.at(2))};
   for (const auto& draw : value.at("draws")) {
     const auto numbers = from_bytes<double>(draw.at(3));
-    record.draws.push_back({draw.at(0).get<int>(), draw.at(1).get<int>(), draw.at(2).get<std::uint32_t>(), numbers.at(0), numbers.at(1), numbers.at(2)});
+    record.draws.push_back({draw.at(0).get<int>(), draw.at(1).get<int>(), draw.at(2).get<std::uint32_t>(), numbers.at(0),
+                            numbers.at(1), numbers.at(2)});
   }
   record.assignments = list_from_bytes<std::uint32_t>(value.at("assignments"));
   for (const auto& draw : value.at("predictive")) {
     PredictiveDraw one;
     one.alpha = from_bytes<double>(draw.at(0)).at(0);
     for (const auto& cluster : draw.at(1))
-      one.clusters.push_back({from_bytes<Item>(cluster.at(0)), cluster.at(1).get<double>(), from_bytes<double>(cluster.at(2)), from_bytes<double>(cluster.at(3))});
+      one.clusters.push_back({from_bytes<Item>(cluster.at(0)), cluster.at(1).get<double>(), from_bytes<double>(cluster.at(2)),
+                              from_bytes<double>(cluster.at(3))});
     record.predictive.push_back(std::move(one));
   }
   return record;
@@ -101,8 +104,8 @@ std::string checkpoint_key(const Dataset& data, const Options& options, std::uin
   std::string key = fmt::format("caucus dpm checkpoint 1; seed {}; data {}", seed, digest(data));
   for (const auto& [name, value] : show_options(options)) {
     // Files and the length of the run may change between parts of a run; so may what is only computed at its end.
-    if (name == "iterations" || name == "checkpoint" || name == "checkpoint-every" || name == "draws" || name == "draw-assignments" ||
-        name == "draws-cmdstan" || name == "co-clustering")
+    if (name == "iterations" || name == "checkpoint" || name == "checkpoint-every" || name == "draws" ||
+        name == "draw-assignments" || name == "draws-cmdstan" || name == "co-clustering")
       continue;
     key += fmt::format("; {} {}", name, value);
   }
@@ -124,7 +127,8 @@ std::vector<ChainRecord> read_checkpoint(const std::string& path, const std::str
   if (content.is_discarded() || !content.is_object() || !content.contains("key") || !content.contains("chains"))
     throw DataError(fmt::format("{}: not a checkpoint of dpm; remove it or name another file", path));
   if (content.at("key") != key)
-    throw DataError(fmt::format("{}: the checkpoint is of other data, another seed or other options; remove it or name another file", path));
+    throw DataError(
+        fmt::format("{}: the checkpoint is of other data, another seed or other options; remove it or name another file", path));
   std::vector<ChainRecord> chains;
   try {
     for (const auto& chain : content.at("chains")) chains.push_back(from_json(chain));

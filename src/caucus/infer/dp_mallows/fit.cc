@@ -1,5 +1,7 @@
 #include "caucus/infer/dp_mallows/fit.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <atomic>
 #include <charconv>
@@ -7,8 +9,6 @@
 #include <memory>
 #include <mutex>
 #include <numeric>
-
-#include <fmt/format.h>
 
 #include "caucus/base/error.h"
 #include "caucus/base/parallel.h"
@@ -64,7 +64,8 @@ ChainSettings chain_settings(const Options& options) {
 PredictiveDraw predictive_draw(const Chain& chain) {
   PredictiveDraw draw;
   draw.alpha = chain.alpha();
-  for (const Cluster& cluster : chain.clusters()) draw.clusters.push_back({cluster.center.order, cluster.size, cluster.sums, cluster.counts});
+  for (const Cluster& cluster : chain.clusters())
+    draw.clusters.push_back({cluster.center.order, cluster.size, cluster.sums, cluster.counts});
   return draw;
 }
 
@@ -88,8 +89,10 @@ class Runner {
     for (std::size_t c = 0; c < records.size(); ++c)
       chains_.push_back(std::make_unique<Chain>(points_, prior_, settings_, RandomStream(run_.seed, Purpose::chain, c)));
     parallel_for(records.size(), run_.threads, [&](std::size_t c) {
-      if (fresh) chains_[c]->start_randomly();
-      else chains_[c]->restore(records[c].state);
+      if (fresh)
+        chains_[c]->start_randomly();
+      else
+        chains_[c]->restore(records[c].state);
     });
   }
 
@@ -132,7 +135,8 @@ class Runner {
     if (after > 0 && after % options_.thin == 0) keep(c);
     const std::lock_guard lock(mutex_);
     StopReason reason = why;
-    if (run_.report({"sweep", record.sweeps, options_.iterations, log_joint}, reason) == Flow::stop && !stopped_.exchange(true)) why = reason;
+    if (run_.report({"sweep", record.sweeps, options_.iterations, log_joint}, reason) == Flow::stop && !stopped_.exchange(true))
+      why = reason;
   }
 
   void keep(std::size_t c) {
@@ -148,7 +152,8 @@ class Runner {
     const auto planned = std::max<std::int64_t>(1, (options_.iterations - options_.burnin) / options_.thin);
     const std::int64_t wanted = (options_.predictive_draws + options_.chains - 1) / options_.chains;
     const auto k = static_cast<std::int64_t>(record.draws.size());
-    if (options_.predictive_draws > 0 && k * wanted / planned > (k - 1) * wanted / planned) record.predictive.push_back(predictive_draw(chain));
+    if (options_.predictive_draws > 0 && k * wanted / planned > (k - 1) * wanted / planned)
+      record.predictive.push_back(predictive_draw(chain));
     if (options_.predictive_draws > 0 && record.predictive.empty() && k == 1) record.predictive.push_back(predictive_draw(chain));
   }
 
@@ -169,9 +174,10 @@ PriorParameters prior_parameters(const Options& options, const Dataset& data, st
   parameters.alpha = options.alpha;
   parameters.nu = options.nu;
   parameters.r = positive_numbers("r", options.r);
-  if (parameters.r.size() > 1 && (parameters.r.size() < num_stages || parameters.r.size() > std::max<std::size_t>(data.num_items(), 2) - 1))
-    throw UsageError(fmt::format("r lists {} values; give one for all stages, or {} to {} of them, one per stage", parameters.r.size(),
-                                 num_stages, data.num_items() - 1));
+  if (parameters.r.size() > 1 &&
+      (parameters.r.size() < num_stages || parameters.r.size() > std::max<std::size_t>(data.num_items(), 2) - 1))
+    throw UsageError(fmt::format("r lists {} values; give one for all stages, or {} to {} of them, one per stage",
+                                 parameters.r.size(), num_stages, data.num_items() - 1));
   if (options.center_prior.empty() || options.center_strength == 0.0) return parameters;
   const char separator = options.center_prior.find(';') != std::string::npos ? ';' : ',';
   for (std::string_view name : split(options.center_prior, separator)) {
@@ -187,7 +193,8 @@ PriorParameters prior_parameters(const Options& options, const Dataset& data, st
   return parameters;
 }
 
-Component summarise_cluster(const Points& points, const Prior& prior, std::span<const Member> members, int passes, RandomStream rng) {
+Component summarise_cluster(const Points& points, const Prior& prior, std::span<const Member> members, int passes,
+                            RandomStream rng) {
   Component component;
   Cluster cluster;
   const std::size_t stages = prior.num_stages();
@@ -245,7 +252,8 @@ Result fit(const Dataset& data, const Points& points, const PriorParameters& par
   const std::string key = options.checkpoint.empty() ? std::string() : checkpoint_key(data, options, run.seed);
   runner.start(options.checkpoint.empty() ? std::vector<ChainRecord>() : read_checkpoint(options.checkpoint, key));
   const auto done = [&] {
-    return std::all_of(runner.records.begin(), runner.records.end(), [&](const ChainRecord& record) { return record.sweeps >= options.iterations; });
+    return std::all_of(runner.records.begin(), runner.records.end(),
+                       [&](const ChainRecord& record) { return record.sweeps >= options.iterations; });
   };
   while (!done()) {
     const bool going = runner.advance(options.checkpoint.empty() ? options.iterations : options.checkpoint_every);
@@ -276,8 +284,10 @@ Result fit(const Dataset& data, const Points& points, const PriorParameters& par
   std::vector<double> sizes(members.size(), 0.0);
   for (std::uint32_t k : points.by_ranking) {
     std::vector<Member>& list = members[chosen[k]];
-    if (!list.empty() && list.back().ranking == points.ranking[k]) list.back().weight += 1.0;
-    else list.push_back({points.ranking[k], 1.0});
+    if (!list.empty() && list.back().ranking == points.ranking[k])
+      list.back().weight += 1.0;
+    else
+      list.push_back({points.ranking[k], 1.0});
     sizes[chosen[k]] += 1.0;
   }
   std::vector<std::uint32_t> order(members.size()), rank(members.size());

@@ -40,8 +40,8 @@ struct PredictiveDraw {
 struct Component {
   double size = 0.0;
   std::vector<Item> consensus;
-  std::vector<double> theta, theta_low, theta_high;          // mean and 90 % interval of each stage
-  std::vector<double> position_low, position_high;           // 90 % intervals of the first consensus items' positions, from 1
+  std::vector<double> theta, theta_low, theta_high;  // mean and 90 % interval of each stage
+  std::vector<double> position_low, position_high;   // 90 % intervals of the first consensus items' positions, from 1
 };
 
 struct Trace {
@@ -53,11 +53,11 @@ struct Result {
   std::vector<ClusterLabels> assignments;  // of the draws
   std::vector<Trace> traces;               // one per chain
   std::vector<PredictiveDraw> predictive;
-  ClusterLabels labels;                    // the point estimate, labelled by size
+  ClusterLabels labels;  // the point estimate, labelled by size
   double expected_vi = 0.0;
-  std::vector<Component> components;       // largest first
+  std::vector<Component> components;  // largest first
   SplitMergeCounts split_merge;
-  int iterations = 0;                      // sweeps done by the slowest chain
+  int iterations = 0;  // sweeps done by the slowest chain
   StopReason stop_reason = StopReason::iteration_limit;
   std::vector<std::string> warnings;
 };
@@ -69,6 +69,7 @@ PriorParameters prior_parameters(const Options& options, const Dataset& data, st
 Result fit(const Dataset& data, const Points& points, const PriorParameters& parameters, const Options& options, const Run& run);
 
 // A center's summary given its members: `passes` draws of (sigma, theta).
-Component summarise_cluster(const Points& points, const Prior& prior, std::span<const Member> members, int passes, RandomStream rng);
+Component summarise_cluster(const Points& points, const Prior& prior, std::span<const Member> members, int passes,
+                            RandomStream rng);
 
 }  // namespace caucus::dp_mallows

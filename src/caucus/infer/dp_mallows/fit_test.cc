@@ -1,5 +1,7 @@
 #include "caucus/infer/dp_mallows/fit.h"
 
+#include <fmt/format.h>
+#include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -8,9 +10,6 @@
 #include <fstream>
 #include <numeric>
 #include <sstream>
-
-#include <fmt/format.h>
-#include <gtest/gtest.h>
 
 #include "caucus/base/error.h"
 #include "caucus/base/numeric.h"
@@ -61,7 +60,9 @@ Result run_fit(const Dataset& data, const Options& options, const caucus::Run& r
   return fit(data, points, prior_parameters(options, data, points.num_stages), options, run);
 }
 
-std::string temporary(const std::string& name) { return (std::filesystem::temp_directory_path() / fmt::format("caucus_dpm_{}_{}", ::getpid(), name)).string(); }
+std::string temporary(const std::string& name) {
+  return (std::filesystem::temp_directory_path() / fmt::format("caucus_dpm_{}_{}", ::getpid(), name)).string();
+}
 
 std::string read(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -151,10 +152,18 @@ TEST(Fit, WritesDrawsAsTheContractSays) {
   builder.add(std::vector<ItemId>{3, 2, 1}, 1.0);
   builder.add(std::vector<ItemId>{0, 1}, 1.0);
   data.rankings = builder.build();
-  const std::string draws = temporary("draws.csv"), labels = temporary("labels.csv"), matrix = temporary("matrix.csv"), stan = temporary("stan");
+  const std::string draws = temporary("draws.csv"), labels = temporary("labels.csv"), matrix = temporary("matrix.csv"),
+                    stan = temporary("stan");
   const auto family = make_dp_mallows_family();
-  const FitOutcome outcome = family->fit(data, {{"iterations", "12"}, {"burnin", "4"}, {"chains", "2"}, {"draws", draws}, {"draw-assignments", labels},
-                                                {"co-clustering", matrix}, {"draws-cmdstan", stan}}, caucus::Run());
+  const FitOutcome outcome = family->fit(data,
+                                         {{"iterations", "12"},
+                                          {"burnin", "4"},
+                                          {"chains", "2"},
+                                          {"draws", draws},
+                                          {"draw-assignments", labels},
+                                          {"co-clustering", matrix},
+                                          {"draws-cmdstan", stan}},
+                                         caucus::Run());
   std::istringstream lines(read(draws));
   std::string line;
   std::getline(lines, line);
@@ -171,7 +180,7 @@ TEST(Fit, WritesDrawsAsTheContractSays) {
   std::getline(rows, line);
   EXPECT_EQ(line, "chain,iteration,1,2,3,4");  // a ballot of weight 2 is two ballots, in file order
   std::getline(rows, line);
-  EXPECT_EQ(line.rfind("1,5,1,", 0), 0u);      // canonical: the first ballot has label 1
+  EXPECT_EQ(line.rfind("1,5,1,", 0), 0u);  // canonical: the first ballot has label 1
   const std::string co_clustering = read(matrix);
   EXPECT_EQ(std::count(co_clustering.begin(), co_clustering.end(), '\n'), 4);
   EXPECT_NE(read(stan + "-2.csv").find("lp__,num_clusters"), std::string::npos);
@@ -191,7 +200,8 @@ TEST(FittedDpm, PredictiveAndMixtureSumToOne) {
   const Dataset data = synthetic(5, 40, 2, 1.0, truth);
   const auto family = make_dp_mallows_family();
   for (const char* center_prior : {"", "i2,i0,i1"}) {
-    const FitOutcome outcome = family->fit(data, {{"iterations", "30"}, {"burnin", "10"}, {"center-prior", center_prior}}, caucus::Run());
+    const FitOutcome outcome =
+        family->fit(data, {{"iterations", "30"}, {"burnin", "10"}, {"center-prior", center_prior}}, caucus::Run());
     for (std::size_t length : {1, 2, 4, 5}) {
       RankingSetBuilder builder;
       std::vector<ItemId> order(5);
@@ -210,7 +220,9 @@ TEST(FittedDpm, PredictiveAndMixtureSumToOne) {
 
 // A hand-written file: P of one ranking from the definition.
 TEST(FittedDpm, HandWrittenModelScores) {
-  const nlohmann::json model = {{"schema", "caucus.model/1"}, {"family", "dpm"}, {"items", {"a", "b", "c"}},
+  const nlohmann::json model = {{"schema", "caucus.model/1"},
+                                {"family", "dpm"},
+                                {"items", {"a", "b", "c"}},
                                 {"components", {{{"weight", 1.0}, {"consensus", {1, 0, 2}}, {"theta", {0.7, 0.2}}}}}};
   const auto fitted = make_dp_mallows_family()->load(model);
   Dataset data;

@@ -1,10 +1,10 @@
 #include "caucus/infer/dp_mallows/fitted.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <utility>
-
-#include <fmt/format.h>
 
 #include "caucus/base/error.h"
 #include "caucus/base/numeric.h"
@@ -22,12 +22,15 @@ struct FittedDpm::Prepared {
   std::vector<std::unique_ptr<ClusterTable>> tables;  // one per draw
   std::vector<double> log_total;                      // log(N + alpha) per draw
   std::vector<double> log_alpha;
-  std::unique_ptr<ClusterTable> fresh;                // informative prior: empty clusters with centers from it
+  std::unique_ptr<ClusterTable> fresh;  // informative prior: empty clusters with centers from it
 };
 
 FittedDpm::FittedDpm(std::vector<std::string> items, Unranked unranked, PriorParameters prior, std::vector<Component> components,
                      std::vector<PredictiveDraw> draws)
-    : FittedModel(std::move(items), unranked), prior_(std::move(prior)), components_(std::move(components)), draws_(std::move(draws)) {
+    : FittedModel(std::move(items), unranked),
+      prior_(std::move(prior)),
+      components_(std::move(components)),
+      draws_(std::move(draws)) {
   double total = 0.0;
   for (const Component& component : components_) total += component.size;
   for (const Component& component : components_) {
@@ -38,9 +41,7 @@ FittedDpm::FittedDpm(std::vector<std::string> items, Unranked unranked, PriorPar
   }
 }
 
-void FittedDpm::check(const Dataset& data) const {
-  require_accepted(Accepts{.complete = true, .top_t = true}, data, "dpm");
-}
+void FittedDpm::check(const Dataset& data) const { require_accepted(Accepts{.complete = true, .top_t = true}, data, "dpm"); }
 
 std::shared_ptr<const FittedDpm::Prepared> FittedDpm::prepare(std::size_t stages) const {
   const std::lock_guard lock(mutex_);
@@ -106,7 +107,8 @@ void listed(const Dataset& data, std::size_t i, std::vector<Item>& out) {
 
 std::size_t longest(const Dataset& data, std::size_t first, std::size_t count) {
   std::size_t length = 0;
-  for (std::size_t i = first; i < first + count; ++i) length = std::max(length, std::min(data.rankings.length(i), data.num_items() - 1));
+  for (std::size_t i = first; i < first + count; ++i)
+    length = std::max(length, std::min(data.rankings.length(i), data.num_items() - 1));
   return length;
 }
 
@@ -119,7 +121,8 @@ void FittedDpm::log_joint(const Dataset& data, std::size_t first, std::size_t co
   std::size_t shortest = length;
   for (std::size_t c = 0; c < k; ++c) {
     shortest = std::min(shortest, components_[c].theta.size());
-    for (std::size_t j = 0; j < components_[c].theta.size(); ++j) log_z[c].push_back(log_stage_normalizer(components_[c].theta[j], items().size() - j));
+    for (std::size_t j = 0; j < components_[c].theta.size(); ++j)
+      log_z[c].push_back(log_stage_normalizer(components_[c].theta[j], items().size() - j));
   }
   // Stages no member reached have the prior's predictive.
   const std::shared_ptr<const Prepared> tables = shortest < length ? prepare(length) : nullptr;
@@ -128,7 +131,9 @@ void FittedDpm::log_joint(const Dataset& data, std::size_t first, std::size_t co
   for (std::size_t i = 0; i < count; ++i) {
     listed(data, first + i, ranking);
     for (std::size_t c = 0; c < k; ++c) {
-      codes(ranking, [&](Item item) { return static_cast<std::int32_t>(positions_[c][static_cast<std::size_t>(item)]); }, std::span(s));
+      codes(
+          ranking, [&](Item item) { return static_cast<std::int32_t>(positions_[c][static_cast<std::size_t>(item)]); },
+          std::span(s));
       double value = log_weight_[c];
       const std::vector<double>& theta = components_[c].theta;
       for (std::size_t j = 0; j < ranking.size(); ++j)
@@ -185,7 +190,8 @@ Sample FittedDpm::sample(const SampleRequest& request) const {
         const std::size_t m = n - j;
         std::size_t s = 0;
         if (m > 1) {
-          const double theta = j < components_[c].theta.size() ? components_[c].theta[j] : draw_theta(m, prior.a(j), prior.nu(), rng);
+          const double theta =
+              j < components_[c].theta.size() ? components_[c].theta[j] : draw_theta(m, prior.a(j), prior.nu(), rng);
           s = draw_stage(theta, m, rng);
         }
         drawn[i].push_back(static_cast<ItemId>(left[s]));
@@ -206,9 +212,13 @@ nlohmann::json FittedDpm::to_json() const {
   json["components"] = nlohmann::json::array();
   for (std::size_t c = 0; c < components_.size(); ++c) {
     const Component& component = components_[c];
-    nlohmann::json one{{"weight", std::exp(log_weight_[c])}, {"size", component.size}, {"consensus", component.consensus}, {"theta", component.theta}};
+    nlohmann::json one{{"weight", std::exp(log_weight_[c])},
+                       {"size", component.size},
+                       {"consensus", component.consensus},
+                       {"theta", component.theta}};
     if (!component.theta_low.empty()) one["theta_low"] = component.theta_low, one["theta_high"] = component.theta_high;
-    if (!component.position_low.empty()) one["position_low"] = component.position_low, one["position_high"] = component.position_high;
+    if (!component.position_low.empty())
+      one["position_low"] = component.position_low, one["position_high"] = component.position_high;
     json["components"].push_back(std::move(one));
   }
   json["prior"] = {{"alpha", prior_.alpha}, {"nu", prior_.nu}, {"r", prior_.r}};
@@ -219,7 +229,8 @@ nlohmann::json FittedDpm::to_json() const {
     for (const PredictiveDraw& draw : draws_) {
       nlohmann::json clusters = nlohmann::json::array();
       for (const PredictiveCluster& cluster : draw.clusters)
-        clusters.push_back({{"consensus", cluster.order}, {"size", cluster.size}, {"sums", cluster.sums}, {"counts", cluster.counts}});
+        clusters.push_back(
+            {{"consensus", cluster.order}, {"size", cluster.size}, {"sums", cluster.sums}, {"counts", cluster.counts}});
       predictive.push_back({{"alpha", draw.alpha}, {"clusters", std::move(clusters)}});
     }
     json["predictive"] = std::move(predictive);
@@ -234,7 +245,8 @@ std::vector<Item> to_items(const std::vector<ItemId>& ids) { return {ids.begin()
 std::vector<double> non_negative(const nlohmann::json& object, const char* key, std::size_t max_size, const std::string& where) {
   const auto found = object.find(key);
   const std::size_t size = found != object.end() && found->is_array() ? std::min(found->size(), max_size + 1) : 0;
-  if (size > max_size) throw DataError(fmt::format("model file: {}.{}: expected at most {} numbers, one per stage", where, key, max_size));
+  if (size > max_size)
+    throw DataError(fmt::format("model file: {}.{}: expected at most {} numbers, one per stage", where, key, max_size));
   std::vector<double> values = model_json::numbers(object, key, size, where);
   for (double value : values)
     if (value < 0.0) throw DataError(fmt::format("model file: {}.{}: expected numbers not below zero", where, key));
@@ -303,7 +315,8 @@ std::unique_ptr<FittedModel> load_fitted(const nlohmann::json& model) {
     }
     if (!one.clusters.empty()) draws.push_back(std::move(one));
   }
-  auto fitted = std::make_unique<FittedDpm>(items, model_json::unranked(model), std::move(prior), std::move(components), std::move(draws));
+  auto fitted =
+      std::make_unique<FittedDpm>(items, model_json::unranked(model), std::move(prior), std::move(components), std::move(draws));
   if (model.contains("posterior")) fitted->posterior = model["posterior"];
   return fitted;
 }

@@ -69,7 +69,8 @@ struct Options {
         field("split-merge", &O::split_merge, 0, 1e6, "split-merge proposals per sweep (Jain and Neal 2007)"),
         field("split-merge-scans", &O::split_merge_scans, 0, 1000, "restricted scans that prepare a split-merge proposal"),
         field("start-clusters", &O::start_clusters, 1, 1e6, "clusters of the random start"),
-        field("center-prior", &O::center_prior, "a ranking the centers are expected to resemble: item names, best first, comma-separated"),
+        field("center-prior", &O::center_prior,
+              "a ranking the centers are expected to resemble: item names, best first, comma-separated"),
         field("center-strength", &O::center_strength, 0, 1e6, "weight of center-prior, in units of nu"),
         field("auxiliary", &O::auxiliary, 1, 1000, "with center-prior: candidate clusters per ballot (Neal 2000, algorithm 8)"),
         field("predictive-draws", &O::predictive_draws, 0, 10000, "draws kept in the model for the posterior predictive of score"),
@@ -77,7 +78,8 @@ struct Options {
         field("draw-assignments", &O::draw_assignments, "file for the cluster label of every ballot in every kept sweep (CSV)"),
         field("draws-cmdstan", &O::draws_cmdstan, "prefix of one CmdStan CSV per chain: PREFIX-1.csv, ..."),
         field("co-clustering", &O::co_clustering, "file for the co-clustering matrix of the ballots (CSV, at most 5000 ballots)"),
-        field("checkpoint", &O::checkpoint, "file that holds the state: written every checkpoint-every sweeps, resumed from if it exists"),
+        field("checkpoint", &O::checkpoint,
+              "file that holds the state: written every checkpoint-every sweeps, resumed from if it exists"),
         field("checkpoint-every", &O::checkpoint_every, 1, 1e9, "sweeps between checkpoints")};
   }
 };

@@ -1,10 +1,10 @@
 #include "caucus/infer/dp_mallows/output.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
-
-#include <fmt/format.h>
 
 #include "caucus/base/error.h"
 #include "caucus/base/mcmc_diagnostics.h"
@@ -20,8 +20,8 @@ void write_draws(const Result& result, const std::string& path) {
   FileWriter file(path);
   file.buffer() += "chain,iteration,num_clusters,log_joint,alpha,largest_share\n";
   for (const Draw& draw : result.draws) {
-    fmt::format_to(std::back_inserter(file.buffer()), "{},{},{},{},{},{}\n", draw.chain, draw.iteration, draw.num_clusters, draw.log_joint, draw.alpha,
-                   draw.largest_share);
+    fmt::format_to(std::back_inserter(file.buffer()), "{},{},{},{},{},{}\n", draw.chain, draw.iteration, draw.num_clusters,
+                   draw.log_joint, draw.alpha, draw.largest_share);
     file.checkpoint();
   }
   file.commit();
@@ -31,14 +31,17 @@ void write_draws(const Result& result, const std::string& path) {
 void write_cmdstan(const Result& result, const Options& options) {
   for (int chain = 1; chain <= options.chains; ++chain) {
     FileWriter file(fmt::format("{}-{}.csv", options.draws_cmdstan, chain));
-    const int kept = static_cast<int>(std::count_if(result.draws.begin(), result.draws.end(), [&](const Draw& draw) { return draw.chain == chain; }));
+    const int kept = static_cast<int>(
+        std::count_if(result.draws.begin(), result.draws.end(), [&](const Draw& draw) { return draw.chain == chain; }));
     file.buffer() += fmt::format(
-        "# model = dpm_model\n# method = sample (Default)\n#   sample\n#     num_samples = {}\n#     num_warmup = {}\n#     save_warmup = 0\n"
+        "# model = dpm_model\n# method = sample (Default)\n#   sample\n#     num_samples = {}\n#     num_warmup = {}\n#     "
+        "save_warmup = 0\n"
         "#     thin = {}\n# id = {}\nlp__,num_clusters,alpha,largest_share\n",
         kept, options.burnin, options.thin, chain);
     for (const Draw& draw : result.draws)
       if (draw.chain == chain)
-        fmt::format_to(std::back_inserter(file.buffer()), "{},{},{},{}\n", draw.log_joint, draw.num_clusters, draw.alpha, draw.largest_share);
+        fmt::format_to(std::back_inserter(file.buffer()), "{},{},{},{}\n", draw.log_joint, draw.num_clusters, draw.alpha,
+                       draw.largest_share);
     file.commit();
   }
 }
@@ -62,7 +65,8 @@ void write_co_clustering(const Result& result, const std::string& path) {
   const std::vector<float> matrix = co_clustering(result.assignments);
   FileWriter file(path);
   for (std::size_t i = 0; i < size; ++i) {
-    for (std::size_t j = 0; j < size; ++j) fmt::format_to(std::back_inserter(file.buffer()), "{}{:.6g}", j > 0 ? "," : "", matrix[i * size + j]);
+    for (std::size_t j = 0; j < size; ++j)
+      fmt::format_to(std::back_inserter(file.buffer()), "{}{:.6g}", j > 0 ? "," : "", matrix[i * size + j]);
     file.buffer() += '\n';
     file.checkpoint();
   }
@@ -118,7 +122,8 @@ nlohmann::json posterior_json(const Result& result, bool alpha_sampled) {
   json["num_clusters"] = nlohmann::json::object();
   for (const auto& [number, count] : counts) json["num_clusters"][std::to_string(number)] = count;
   json["num_draws"] = result.draws.size();
-  json["point_estimate"] = {{"criterion", "minimum expected variation of information over the draws"}, {"expected_vi", result.expected_vi}};
+  json["point_estimate"] = {{"criterion", "minimum expected variation of information over the draws"},
+                            {"expected_vi", result.expected_vi}};
   json["diagnostics"] = {{"num_clusters", diagnostics(clusters)}, {"log_joint", diagnostics(joint)}};
   if (alpha_sampled) json["diagnostics"]["alpha"] = diagnostics(alpha);
   // Co-clustering of some ballots, evenly spread over the file, for a look: at most 120.
@@ -130,7 +135,8 @@ nlohmann::json posterior_json(const Result& result, bool alpha_sampled) {
     for (const std::size_t i : shown) {
       std::vector<double> row;
       for (const std::size_t j : shown) {
-        const auto together = std::count_if(result.assignments.begin(), result.assignments.end(), [&](const auto& draw) { return draw[i] == draw[j]; });
+        const auto together = std::count_if(result.assignments.begin(), result.assignments.end(),
+                                            [&](const auto& draw) { return draw[i] == draw[j]; });
         row.push_back(std::round(1000.0 * static_cast<double>(together) / static_cast<double>(result.assignments.size())) / 1000.0);
       }
       labels.push_back(result.labels[i] + 1);

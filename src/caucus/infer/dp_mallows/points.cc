@@ -1,11 +1,11 @@
 #include "caucus/infer/dp_mallows/points.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numeric>
-
-#include <fmt/format.h>
 
 #include "caucus/base/error.h"
 #include "caucus/infer/family.h"
@@ -28,8 +28,8 @@ void Points::index_points() {
 Points make_points(const Dataset& data) {
   require_accepted(Accepts{.complete = true, .top_t = true}, data, "dpm");
   if (data.num_items() > static_cast<std::size_t>(std::numeric_limits<std::int16_t>::max()))
-    throw DataError(fmt::format("{}: dpm takes at most 32767 items, here are {}; keep the items that matter", data.source,
-                                data.num_items()));
+    throw DataError(
+        fmt::format("{}: dpm takes at most 32767 items, here are {}; keep the items that matter", data.source, data.num_items()));
   Points points;
   points.num_items = data.num_items();
   std::vector<Item> listed;
@@ -42,11 +42,13 @@ Points make_points(const Dataset& data) {
   for (std::size_t row = 0; row < data.rankings.num_rows(); ++row) {
     const double weight = data.rankings.row_weight(row);
     if (weight != std::floor(weight))
-      throw DataError(fmt::format("{}: dpm reads a ballot of weight w as w ballots, but row {} has weight {}; round the weights first",
-                                  data.source, row + 1, weight));
+      throw DataError(
+          fmt::format("{}: dpm reads a ballot of weight w as w ballots, but row {} has weight {}; round the weights first",
+                      data.source, row + 1, weight));
     if (static_cast<double>(points.ranking.size()) + weight > 1e9)
       throw DataError(fmt::format("{}: dpm takes at most 10^9 ballots", data.source));
-    points.ranking.insert(points.ranking.end(), static_cast<std::size_t>(weight), static_cast<std::uint32_t>(data.rankings.row_ranking(row)));
+    points.ranking.insert(points.ranking.end(), static_cast<std::size_t>(weight),
+                          static_cast<std::uint32_t>(data.rankings.row_ranking(row)));
   }
   points.index_points();
   return points;

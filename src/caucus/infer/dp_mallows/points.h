@@ -20,11 +20,11 @@ struct Center {
 
 struct Points {
   std::size_t num_items = 0;
-  std::size_t num_stages = 0;                // the longest ranking's; a complete one has n - 1
-  std::vector<std::uint32_t> offsets{0};     // of the distinct rankings
+  std::size_t num_stages = 0;             // the longest ranking's; a complete one has n - 1
+  std::vector<std::uint32_t> offsets{0};  // of the distinct rankings
   std::vector<Item> items;
-  std::vector<std::uint32_t> ranking;        // of each point; a ballot of weight w is w points
-  std::vector<std::uint32_t> by_ranking;     // points sorted by ranking, stable
+  std::vector<std::uint32_t> ranking;     // of each point; a ballot of weight w is w points
+  std::vector<std::uint32_t> by_ranking;  // points sorted by ranking, stable
 
   std::size_t size() const { return ranking.size(); }
   std::size_t num_rankings() const { return offsets.size() - 1; }

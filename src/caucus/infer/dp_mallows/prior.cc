@@ -59,19 +59,23 @@ void Prior::stage_priors(const Center& center, std::span<double> out) const {
   for (std::size_t j = 0; j < num_stages_; ++j) out[j] = a(j);
   if (!informative()) return;
   std::vector<std::int32_t> s(parameters_.center.size());
-  codes(parameters_.center, [&](Item item) { return static_cast<std::int32_t>(center.position[static_cast<std::size_t>(item)]); }, s);
+  codes(
+      parameters_.center, [&](Item item) { return static_cast<std::int32_t>(center.position[static_cast<std::size_t>(item)]); }, s);
   for (std::size_t j = 0; j < s.size(); ++j) out[j] += parameters_.center_weight * s[j];
 }
 
 void Prior::draw_center(Center& center, RandomStream& rng) const {
-  if (informative()) sample_sigma_n1(parameters_.center, num_items_, center_code_, center, rng);
-  else sample_uniform(num_items_, center, rng);
+  if (informative())
+    sample_sigma_n1(parameters_.center, num_items_, center_code_, center, rng);
+  else
+    sample_uniform(num_items_, center, rng);
 }
 
 double Prior::log_center(const Center& center) const {
   if (!informative()) return log_new_[num_items_];
   std::vector<std::int32_t> s(parameters_.center.size());
-  codes(parameters_.center, [&](Item item) { return static_cast<std::int32_t>(center.position[static_cast<std::size_t>(item)]); }, s);
+  codes(
+      parameters_.center, [&](Item item) { return static_cast<std::int32_t>(center.position[static_cast<std::size_t>(item)]); }, s);
   double value = log_new_[num_items_] - log_new_[s.size()];  // the other items' order is uniform
   for (std::size_t j = 0; j < s.size(); ++j) value += log_center_code_[j][static_cast<std::size_t>(s[j])];
   return value;

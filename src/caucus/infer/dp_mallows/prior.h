@@ -14,9 +14,9 @@ namespace caucus::dp_mallows {
 struct PriorParameters {
   double alpha = 1.0;
   double nu = 1.0;
-  std::vector<double> r{1.0};     // the last value stands for all later stages
-  std::vector<Item> center;       // R^0: at most n - 1 items; empty: sigma is uniform
-  double center_weight = 0.0;     // nu times the strength
+  std::vector<double> r{1.0};  // the last value stands for all later stages
+  std::vector<Item> center;    // R^0: at most n - 1 items; empty: sigma is uniform
+  double center_weight = 0.0;  // nu times the strength
 };
 
 // What of the prior does not change during a run: tables of the first code of an empty cluster, and of sigma itself
@@ -48,8 +48,8 @@ class Prior {
   PriorParameters parameters_;
   std::size_t num_items_;
   std::size_t num_stages_;
-  std::vector<std::vector<double>> first_code_;    // cumulative
-  std::vector<std::vector<double>> center_code_;   // cumulative
+  std::vector<std::vector<double>> first_code_;   // cumulative
+  std::vector<std::vector<double>> center_code_;  // cumulative
   std::vector<std::vector<double>> log_center_code_;
   std::vector<double> log_new_;
   std::vector<double> log_empty_;  // at a = nu r_j, finite stage

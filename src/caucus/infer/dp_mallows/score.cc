@@ -6,9 +6,9 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "caucus/infer/dp_mallows/score.cc"
+#include <hwy/contrib/math/math-inl.h>
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
-#include <hwy/contrib/math/math-inl.h>
 
 HWY_BEFORE_NAMESPACE();
 namespace caucus::dp_mallows {
@@ -17,7 +17,8 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // s_j of 16 clusters at once: the item's position less the earlier-listed items before it.
-void block_codes(const std::int16_t* position, std::size_t stride, const std::int32_t* items, std::size_t length, std::int16_t* codes) {
+void block_codes(const std::int16_t* position, std::size_t stride, const std::int32_t* items, std::size_t length,
+                 std::int16_t* codes) {
   const hn::CappedTag<std::int16_t, slot_block> d;
   for (std::size_t lane = 0; lane < slot_block; lane += hn::Lanes(d)) {
     for (std::size_t j = 0; j < length; ++j) {
@@ -73,8 +74,8 @@ auto log_gamma_difference(D d, V x, V y) {
   return hn::Add(hn::Add(hn::Sub(stirling(d, up_x), stirling(d, up_y)), moved), hn::Log(d, ratio));
 }
 
-// Every term is the log of a probability, so a sum that has fallen below table.floor stays there: a vector whose lanes all have is left, and
-// its clusters get no weight. Among hundreds of items that is nearly every wrong cluster after one or two stages.
+// Every term is the log of a probability, so a sum that has fallen below table.floor stays there: a vector whose lanes all have is
+// left, and its clusters get no weight. Among hundreds of items that is nearly every wrong cluster after one or two stages.
 void score_beta(const ScoreTable& table, const std::int32_t* items, std::size_t length, std::int16_t* codes, double* out) {
   const hn::CappedTag<double, slot_block> d;
   const auto gap = hn::Set(d, table.nu + 2.0), floor = hn::Set(d, table.floor);
@@ -117,7 +118,8 @@ void score_exact(const ScoreTable& table, const std::int32_t* items, std::size_t
     for (std::size_t lane = 0; lane < slot_block; ++lane) {
       double total = table.log_size[slot + lane];
       if (total > -std::numeric_limits<double>::infinity())
-        for (std::size_t j = 0; j < length; ++j) total += table.predictive[j * table.stride + slot + lane][codes[j * slot_block + lane]];
+        for (std::size_t j = 0; j < length; ++j)
+          total += table.predictive[j * table.stride + slot + lane][codes[j * slot_block + lane]];
       out[slot + lane] = total;
     }
   }
@@ -159,9 +161,15 @@ HWY_EXPORT(largest_of);
 void score_slots(ScoreKind kind, const ScoreTable& table, const std::int32_t* items, std::size_t length, std::int16_t* codes,
                  double* out) {
   switch (kind) {
-    case ScoreKind::beta: HWY_DYNAMIC_DISPATCH(score_beta)(table, items, length, codes, out); break;
-    case ScoreKind::slice: HWY_DYNAMIC_DISPATCH(score_slice)(table, items, length, codes, out); break;
-    case ScoreKind::exact: HWY_DYNAMIC_DISPATCH(score_exact)(table, items, length, codes, out); break;
+    case ScoreKind::beta:
+      HWY_DYNAMIC_DISPATCH(score_beta)(table, items, length, codes, out);
+      break;
+    case ScoreKind::slice:
+      HWY_DYNAMIC_DISPATCH(score_slice)(table, items, length, codes, out);
+      break;
+    case ScoreKind::exact:
+      HWY_DYNAMIC_DISPATCH(score_exact)(table, items, length, codes, out);
+      break;
   }
 }
 

@@ -19,7 +19,9 @@ void SplitMerge::clear(Side& side) const {
 double SplitMerge::log_predictive(const Side& side, std::span<const Item> ranking) {
   const Cluster& cluster = side.cluster;
   const bool beta = chain_.settings_.method == Method::beta_gibbs;
-  codes(ranking, [&](Item item) { return static_cast<std::int32_t>(cluster.center.position[static_cast<std::size_t>(item)]); }, std::span(codes_));
+  codes(
+      ranking, [&](Item item) { return static_cast<std::int32_t>(cluster.center.position[static_cast<std::size_t>(item)]); },
+      std::span(codes_));
   double value = 0.0;
   for (std::size_t j = 0; j < ranking.size(); ++j) {
     const double a = cluster.prior[j] + cluster.sums[j], b = chain_.prior_.nu() + cluster.counts[j];
@@ -30,7 +32,9 @@ double SplitMerge::log_predictive(const Side& side, std::span<const Item> rankin
 
 void SplitMerge::shift(Side& side, std::span<const Item> ranking, double sign) {
   Cluster& cluster = side.cluster;
-  codes(ranking, [&](Item item) { return static_cast<std::int32_t>(cluster.center.position[static_cast<std::size_t>(item)]); }, std::span(codes_));
+  codes(
+      ranking, [&](Item item) { return static_cast<std::int32_t>(cluster.center.position[static_cast<std::size_t>(item)]); },
+      std::span(codes_));
   for (std::size_t j = 0; j < ranking.size(); ++j) {
     cluster.sums[j] += sign * codes_[j];
     cluster.counts[j] += sign;
@@ -49,8 +53,9 @@ void SplitMerge::draw_theta(Side& side) {
   side.theta.resize(chain_.prior_.num_stages());
   for (std::size_t j = 0; j < side.theta.size(); ++j) {
     const double a = side.cluster.prior[j] + side.cluster.sums[j], b = chain_.prior_.nu() + side.cluster.counts[j];
-    side.theta[j] = chain_.settings_.method == Method::beta_gibbs ? draw_theta_beta(a, b, chain_.rng_)
-                                                                  : dp_mallows::draw_theta(chain_.prior_.stage_size(j), a, b, chain_.rng_);
+    side.theta[j] = chain_.settings_.method == Method::beta_gibbs
+                        ? draw_theta_beta(a, b, chain_.rng_)
+                        : dp_mallows::draw_theta(chain_.prior_.stage_size(j), a, b, chain_.rng_);
   }
 }
 
@@ -75,8 +80,10 @@ double SplitMerge::scan_labels(const std::vector<std::uint32_t>& points, std::ve
     const double log_odds = second - first;
     const double log_p1 = log_odds > 0.0 ? -std::log1p(std::exp(-log_odds)) : log_odds - std::log1p(std::exp(log_odds));
     const double log_p0 = log_p1 - log_odds;
-    if (target != nullptr) labels[k] = (*target)[k];
-    else labels[k] = std::log(chain_.rng_.uniform_open()) < log_p1 ? 1 : 0;
+    if (target != nullptr)
+      labels[k] = (*target)[k];
+    else
+      labels[k] = std::log(chain_.rng_.uniform_open()) < log_p1 ? 1 : 0;
     log_q += labels[k] == 1 ? log_p1 : log_p0;
     shift(sides_[labels[k]], ranking, 1.0);
   }

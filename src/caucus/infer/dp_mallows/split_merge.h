@@ -36,7 +36,8 @@ class SplitMerge {
   // Moves centers and labels of the launch state.
   void scan_centers(const std::vector<std::uint32_t>& points, const std::vector<std::uint8_t>& labels);
   // One restricted Gibbs scan over points[2..]; with `target` the labels are forced and only their probability counts.
-  double scan_labels(const std::vector<std::uint32_t>& points, std::vector<std::uint8_t>& labels, const std::vector<std::uint8_t>* target);
+  double scan_labels(const std::vector<std::uint32_t>& points, std::vector<std::uint8_t>& labels,
+                     const std::vector<std::uint8_t>* target);
 
   Chain& chain_;
   Side sides_[2];

@@ -10,7 +10,7 @@ namespace caucus::dp_mallows {
 namespace {
 constexpr double negligible = 42.0;  // nodes whose weight is below e^-42 of the largest are left out,
 constexpr double reach = 18.0;       // so a tilt of the density by e^-18 still leaves them below 4e-11
-}
+}  // namespace
 
 void StageQuadrature::build(std::size_t m, double a, double b) {
   m_ = m, a_ = a, b_ = b;

@@ -1,10 +1,10 @@
 #include "caucus/infer/dp_mallows/stage.h"
 
-#include <cmath>
+#include <gtest/gtest.h>
 
 #include <boost/math/quadrature/exp_sinh.hpp>
 #include <boost/math/quadrature/tanh_sinh.hpp>
-#include <gtest/gtest.h>
+#include <cmath>
 
 #include "caucus/base/numeric.h"
 
@@ -22,7 +22,10 @@ double log_integral_oracle(std::size_t m, double a, double b) {
   double low = 0.0, high = (1.0 + b) / a;
   for (int i = 0; i < 300; ++i) {
     const double x = low + 0.382 * (high - low), y = low + 0.618 * (high - low);
-    if (log_f(x) < log_f(y)) low = x; else high = y;
+    if (log_f(x) < log_f(y))
+      low = x;
+    else
+      high = y;
   }
   const double mode = 0.5 * (low + high), top = log_f(mode);
   double reach = 1e-9;
@@ -79,7 +82,8 @@ TEST(BetaIntegral, IsTheLimitOfLargeStages) {
 }
 
 TEST(LogGammaPositive, MatchesTheStandardLibrary) {
-  for (double x = 1e-3; x < 1e8; x *= 1.7) EXPECT_NEAR(log_gamma_positive(x), std::lgamma(x), 2e-13 * std::max(1.0, std::abs(std::lgamma(x))));
+  for (double x = 1e-3; x < 1e8; x *= 1.7)
+    EXPECT_NEAR(log_gamma_positive(x), std::lgamma(x), 2e-13 * std::max(1.0, std::abs(std::lgamma(x))));
 }
 
 // Draws against the integral: E s(theta) and P(theta < median guess). With 40000 draws a deviation of 5.3 standard

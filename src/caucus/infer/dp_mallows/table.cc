@@ -48,7 +48,8 @@ void ClusterTable::grow(std::size_t slots) {
   const auto widen = [&](auto& table, std::size_t rows, auto fill) {
     std::remove_reference_t<decltype(table)> wide(rows * stride, fill);
     for (std::size_t row = 0; row < rows; ++row)
-      std::copy_n(table.begin() + static_cast<std::ptrdiff_t>(row * stride_), stride_, wide.begin() + static_cast<std::ptrdiff_t>(row * stride));
+      std::copy_n(table.begin() + static_cast<std::ptrdiff_t>(row * stride_), stride_,
+                  wide.begin() + static_cast<std::ptrdiff_t>(row * stride));
     table = std::move(wide);
   };
   widen(position_, num_items_, std::int16_t{0});
@@ -146,8 +147,9 @@ void ClusterTable::refresh(std::size_t slot, std::size_t stages) {
 }
 
 void ClusterTable::shift(std::size_t slot, std::span<const Item> ranking, double sign) {
-  codes(ranking, [&](Item item) { return static_cast<std::int32_t>(position_[static_cast<std::size_t>(item) * stride_ + slot]); },
-        std::span(scratch_codes_));
+  codes(
+      ranking, [&](Item item) { return static_cast<std::int32_t>(position_[static_cast<std::size_t>(item) * stride_ + slot]); },
+      std::span(scratch_codes_));
   for (std::size_t j = 0; j < ranking.size(); ++j) {
     sums_[j * stride_ + slot] += sign * scratch_codes_[j];
     counts_[j * stride_ + slot] += sign;
@@ -187,7 +189,8 @@ std::span<double> ClusterTable::score(std::span<const Item> ranking, double floo
   return {scores_.data(), padded_slots()};
 }
 
-void ClusterTable::score_into(std::span<const Item> ranking, std::span<std::int16_t> codes, std::span<double> out, double floor) const {
+void ClusterTable::score_into(std::span<const Item> ranking, std::span<std::int16_t> codes, std::span<double> out,
+                              double floor) const {
   const ScoreTable table{.slots = slots_,
                          .stride = stride_,
                          .position = position_.data(),

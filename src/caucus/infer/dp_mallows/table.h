@@ -73,10 +73,12 @@ class ClusterTable {
   void remove(std::size_t slot, std::span<const Item> ranking);
   void undo_remove(std::size_t slot, std::span<const Item> ranking);
 
-  // Scores of all slots: log size + log P(ranking | cluster). The span is padded to a multiple of slot_block. beta-gibbs: those below `floor` are -inf.
+  // Scores of all slots: log size + log P(ranking | cluster). The span is padded to a multiple of slot_block. beta-gibbs: those
+  // below `floor` are -inf.
   std::span<double> score(std::span<const Item> ranking, double floor = -infinity);
   // The same into memory of the caller: thread-safe. `codes` holds slot_block numbers per item, `out` padded_slots().
-  void score_into(std::span<const Item> ranking, std::span<std::int16_t> codes, std::span<double> out, double floor = -infinity) const;
+  void score_into(std::span<const Item> ranking, std::span<std::int16_t> codes, std::span<double> out,
+                  double floor = -infinity) const;
   std::size_t padded_slots() const { return (slots_ + slot_block - 1) / slot_block * slot_block; }
 
  private:

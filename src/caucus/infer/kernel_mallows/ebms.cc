@@ -1,11 +1,11 @@
 #include "caucus/infer/kernel_mallows/ebms.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <memory>
 #include <numeric>
-
-#include <fmt/format.h>
 
 #include "caucus/base/error.h"
 #include "caucus/base/numeric.h"
@@ -48,8 +48,9 @@ double theta_from_distances(const RankingSet& rankings, std::size_t num_items, i
 EbmsResult ebms(const Dataset& data, const EbmsOptions& options, const Run& run) {
   const std::size_t n = data.num_items();
   if (data.rankings.size() > static_cast<std::size_t>(options.limit))
-    throw DataError(fmt::format("{}: {} distinct ballots, but ebms compares every two of them and stops at {}; raise limit or take a part of the data",
-                                data.source, data.rankings.size(), options.limit));
+    throw DataError(fmt::format(
+        "{}: {} distinct ballots, but ebms compares every two of them and stops at {}; raise limit or take a part of the data",
+        data.source, data.rankings.size(), options.limit));
   EbmsResult result;
   RankingSet current = data.rankings.with_weights({data.rankings.weights().begin(), data.rankings.weights().end()});
   std::vector<std::uint32_t> where(current.size());  // of the original rankings among the current ones
@@ -66,7 +67,8 @@ EbmsResult ebms(const Dataset& data, const EbmsOptions& options, const Run& run)
       std::vector<double> logs(current.size());
       for (std::size_t i = blocks.begin(b); i < blocks.end(b); ++i) {
         index.set(current[i]);
-        for (std::size_t j = 0; j < current.size(); ++j) logs[j] = std::log(current.weight(j)) + kernel.log_weight(current[j], index);
+        for (std::size_t j = 0; j < current.size(); ++j)
+          logs[j] = std::log(current.weight(j)) + kernel.log_weight(current[j], index);
         const double total = log_sum_exp(logs);
         PairMatrix pairs(n);
         for (std::size_t j = 0; j < current.size(); ++j)
@@ -91,7 +93,9 @@ EbmsResult ebms(const Dataset& data, const EbmsOptions& options, const Run& run)
       result.stop_reason = StopReason::converged;
       break;
     }
-    if (run.report({"blur", result.iterations, options.iterations, static_cast<double>(current.size())}, result.stop_reason) == Flow::stop) break;
+    if (run.report({"blur", result.iterations, options.iterations, static_cast<double>(current.size())}, result.stop_reason) ==
+        Flow::stop)
+      break;
   }
 
   // Clusters by size; centers from all members; one theta for all.
@@ -118,8 +122,8 @@ EbmsResult ebms(const Dataset& data, const EbmsOptions& options, const Run& run)
   return result;
 }
 
-FittedEbms::FittedEbms(std::vector<std::string> items, Unranked unranked, std::vector<double> sizes, std::vector<std::vector<ItemId>> centers,
-                       std::vector<double> theta)
+FittedEbms::FittedEbms(std::vector<std::string> items, Unranked unranked, std::vector<double> sizes,
+                       std::vector<std::vector<ItemId>> centers, std::vector<double> theta)
     : FittedModel(std::move(items), unranked), sizes_(std::move(sizes)) {
   const double total = sum(sizes_);
   for (std::size_t k = 0; k < sizes_.size(); ++k) {
@@ -128,7 +132,9 @@ FittedEbms::FittedEbms(std::vector<std::string> items, Unranked unranked, std::v
   }
 }
 
-void FittedEbms::check(const Dataset& data) const { require_accepted(Accepts{.complete = true, .top_t = true, .subset = false, .ties = true}, data, "ebms"); }
+void FittedEbms::check(const Dataset& data) const {
+  require_accepted(Accepts{.complete = true, .top_t = true, .subset = false, .ties = true}, data, "ebms");
+}
 
 void FittedEbms::log_joint(const Dataset& data, std::size_t first, std::size_t count, std::span<double> joint) const {
   const std::size_t k = models_.size();
@@ -161,7 +167,8 @@ Sample FittedEbms::sample(const SampleRequest& request) const {
 nlohmann::json FittedEbms::to_json() const {
   nlohmann::json components = nlohmann::json::array();
   for (std::size_t k = 0; k < models_.size(); ++k)
-    components.push_back({{"weight", weights_[k]}, {"size", sizes_[k]}, {"consensus", models_[k].centre()}, {"theta", models_[k].theta()}});
+    components.push_back(
+        {{"weight", weights_[k]}, {"size", sizes_[k]}, {"consensus", models_[k].centre()}, {"theta", models_[k].theta()}});
   return {{"components", std::move(components)}};
 }
 
@@ -175,7 +182,8 @@ std::unique_ptr<FittedModel> load_ebms(const nlohmann::json& model) {
     if (components[k].contains("size")) sizes[k] = model_json::number(components[k], "size", where);
     centers.push_back(model_json::permutation(components[k], "consensus", items.size(), where));
     theta.push_back(model_json::number(components[k], "theta", where));
-    if (theta.back() < 0.0 || !(sizes[k] > 0.0)) throw DataError(fmt::format("model file: {}: expected theta not below zero and a positive size", where));
+    if (theta.back() < 0.0 || !(sizes[k] > 0.0))
+      throw DataError(fmt::format("model file: {}: expected theta not below zero and a positive size", where));
   }
   return std::make_unique<FittedEbms>(items, model_json::unranked(model), std::move(sizes), std::move(centers), std::move(theta));
 }

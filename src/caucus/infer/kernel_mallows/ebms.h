@@ -30,12 +30,12 @@ struct EbmsOptions {
 };
 
 struct EbmsResult {
-  std::vector<std::uint32_t> cluster;      // of each distinct ranking, 0 the largest
+  std::vector<std::uint32_t> cluster;  // of each distinct ranking, 0 the largest
   std::vector<double> sizes;
   std::vector<std::vector<ItemId>> centers;
-  double theta = 1.0;                      // of the mixture
-  double kernel_theta = 1.0;               // of the last pass
-  std::vector<double> trace;               // distinct rankings left after each pass
+  double theta = 1.0;         // of the mixture
+  double kernel_theta = 1.0;  // of the last pass
+  std::vector<double> trace;  // distinct rankings left after each pass
   int iterations = 0;
   StopReason stop_reason = StopReason::converged;
 };
@@ -44,7 +44,8 @@ EbmsResult ebms(const Dataset& data, const EbmsOptions& options, const Run& run)
 
 class FittedEbms : public FittedModel {
  public:
-  FittedEbms(std::vector<std::string> items, Unranked unranked, std::vector<double> sizes, std::vector<std::vector<ItemId>> centers, std::vector<double> theta);
+  FittedEbms(std::vector<std::string> items, Unranked unranked, std::vector<double> sizes, std::vector<std::vector<ItemId>> centers,
+             std::vector<double> theta);
 
   std::string_view family() const override { return "ebms"; }
   std::size_t num_components() const override { return models_.size(); }

@@ -25,7 +25,8 @@ void fill_summary(const FittedModel& model, const Dataset& data, const Run& run,
 class KdeFamily : public Family {
  public:
   FamilyInfo info() const override {
-    return {"kde", "kernel density of partial rankings with a Mallows kernel: a smooth histogram, no groups",
+    return {"kde",
+            "kernel density of partial rankings with a Mallows kernel: a smooth histogram, no groups",
             {{"parzen", "one kernel per ballot, closed-form sums over the complete rankings behind partial ones", with_ties}},
             describe_options<KdeOptions>()};
   }
@@ -56,7 +57,8 @@ class KdeFamily : public Family {
 class EbmsFamily : public Family {
  public:
   FamilyInfo info() const override {
-    return {"ebms", "exponential blurring mean-shift: ballots drift together until the groups are left",
+    return {"ebms",
+            "exponential blurring mean-shift: ballots drift together until the groups are left",
             {{"blurring", "all ballots move at once to the consensus of their neighbourhood", strict}},
             describe_options<EbmsOptions>()};
   }
@@ -67,7 +69,8 @@ class EbmsFamily : public Family {
     EbmsResult result = ebms(data, options, run);
     const std::size_t k = result.sizes.size();
     FitOutcome outcome;
-    outcome.model = std::make_unique<FittedEbms>(data.items, data.unranked, result.sizes, result.centers, std::vector<double>(k, result.theta));
+    outcome.model =
+        std::make_unique<FittedEbms>(data.items, data.unranked, result.sizes, result.centers, std::vector<double>(k, result.theta));
     FitSummary& summary = outcome.summary;
     summary.method = "blurring";
     summary.num_parameters = static_cast<std::int64_t>(k);  // the weights and theta

@@ -1,11 +1,11 @@
 #include "caucus/infer/kernel_mallows/kde.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <boost/math/tools/minima.hpp>
 #include <cmath>
 #include <memory>
-
-#include <boost/math/tools/minima.hpp>
-#include <fmt/format.h>
 
 #include "caucus/base/error.h"
 #include "caucus/base/numeric.h"
@@ -19,7 +19,8 @@ namespace {
 constexpr double smallest_theta = 1e-3;
 }
 
-double leave_one_out(const RankingSet& rankings, std::size_t num_items, double theta, std::span<const std::size_t> left_out, int threads) {
+double leave_one_out(const RankingSet& rankings, std::size_t num_items, double theta, std::span<const std::size_t> left_out,
+                     int threads) {
   const Kernel kernel(theta, num_items);
   const Blocks blocks(left_out.size(), 8);
   return parallel_fold(
@@ -78,14 +79,17 @@ Bandwidth choose_bandwidth(const RankingSet& rankings, std::size_t num_items, co
 FittedKde::FittedKde(std::vector<std::string> items, Unranked unranked, RankingSet rankings, double theta)
     : FittedModel(std::move(items), unranked), rankings_(std::move(rankings)), kernel_(theta, this->items().size()) {}
 
-void FittedKde::check(const Dataset& data) const { require_accepted(Accepts{.complete = true, .top_t = true, .subset = false, .ties = true}, data, "kde"); }
+void FittedKde::check(const Dataset& data) const {
+  require_accepted(Accepts{.complete = true, .top_t = true, .subset = false, .ties = true}, data, "kde");
+}
 
 void FittedKde::log_joint(const Dataset& data, std::size_t first, std::size_t count, std::span<double> joint) const {
   GroupIndex index(items().size());
   std::vector<double> logs(rankings_.size());
   for (std::size_t i = 0; i < count; ++i) {
     index.set(data.rankings[first + i]);
-    for (std::size_t j = 0; j < logs.size(); ++j) logs[j] = std::log(rankings_.weight(j)) + kernel_.log_density(rankings_[j], index);
+    for (std::size_t j = 0; j < logs.size(); ++j)
+      logs[j] = std::log(rankings_.weight(j)) + kernel_.log_density(rankings_[j], index);
     joint[i] = log_sum_exp(logs) - std::log(rankings_.total_weight());
   }
 }
@@ -131,16 +135,19 @@ nlohmann::json FittedKde::to_json() const {
     nlohmann::json groups = nlohmann::json::array();
     // A group of one is a number, a tie a list.
     rankings_[i].for_each_group([&](std::span<const ItemId> group) {
-      if (group.size() == 1) groups.push_back(group[0]);
-      else groups.push_back(std::vector<ItemId>(group.begin(), group.end()));
+      if (group.size() == 1)
+        groups.push_back(group[0]);
+      else
+        groups.push_back(std::vector<ItemId>(group.begin(), group.end()));
     });
     rankings.push_back(std::move(groups));
   }
   const auto counts = rankings_.weights();
-  return {{"components", {{{"weight", 1.0},
-                           {"theta", kernel_.theta()},
-                           {"rankings", std::move(rankings)},
-                           {"counts", std::vector<double>(counts.begin(), counts.end())}}}}};
+  return {{"components",
+           {{{"weight", 1.0},
+             {"theta", kernel_.theta()},
+             {"rankings", std::move(rankings)},
+             {"counts", std::vector<double>(counts.begin(), counts.end())}}}}};
 }
 
 std::unique_ptr<FittedModel> load_kde(const nlohmann::json& model) {
@@ -161,8 +168,8 @@ std::unique_ptr<FittedModel> load_kde(const nlohmann::json& model) {
     std::vector<std::vector<ItemId>> groups;
     seen.assign(items.size(), 0);
     const auto read = [&](const nlohmann::json& item) {
-      if (!item.is_number_integer() || item.get<std::int64_t>() < 0 || item.get<std::int64_t>() >= static_cast<std::int64_t>(items.size()) ||
-          seen[item.get<std::size_t>()]++ != 0)
+      if (!item.is_number_integer() || item.get<std::int64_t>() < 0 ||
+          item.get<std::int64_t>() >= static_cast<std::int64_t>(items.size()) || seen[item.get<std::size_t>()]++ != 0)
         throw DataError(expected);
       return item.get<ItemId>();
     };
@@ -170,7 +177,8 @@ std::unique_ptr<FittedModel> load_kde(const nlohmann::json& model) {
       groups.emplace_back();
       if (group.is_array())
         for (const auto& item : group) groups.back().push_back(read(item));
-      else groups.back().push_back(read(group));
+      else
+        groups.back().push_back(read(group));
       if (groups.back().empty()) throw DataError(expected);
     }
     if (groups.empty() || !(counts[i] > 0.0)) throw DataError(expected + ", with positive counts");

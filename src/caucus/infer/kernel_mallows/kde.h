@@ -27,7 +27,8 @@ struct KdeOptions {
 };
 
 // sum over the given rankings of their log density when one ballot like them is left out.
-double leave_one_out(const RankingSet& rankings, std::size_t num_items, double theta, std::span<const std::size_t> left_out, int threads);
+double leave_one_out(const RankingSet& rankings, std::size_t num_items, double theta, std::span<const std::size_t> left_out,
+                     int threads);
 
 struct Bandwidth {
   double theta = 1.0;

@@ -45,7 +45,8 @@ std::uint64_t opposed_pairs(RankingView a, const GroupIndex& b) {
   return total;
 }
 
-Kernel::Kernel(double theta, std::size_t num_items) : theta_(theta), num_items_(num_items), log_q_(log_q_factorials(theta, num_items)) {
+Kernel::Kernel(double theta, std::size_t num_items)
+    : theta_(theta), num_items_(num_items), log_q_(log_q_factorials(theta, num_items)) {
   double log_factorial = 0.0;
   for (std::size_t m = 0; m <= num_items; ++m) {
     if (m > 0) log_factorial += std::log(static_cast<double>(m));
@@ -92,7 +93,8 @@ double Kernel::log_overlap(RankingView a, const GroupIndex& b) const {
 }
 
 double Kernel::log_density(RankingView a, const GroupIndex& b) const {
-  return -theta_ * static_cast<double>(opposed_pairs(a, b)) - group_sum(a, log_cut_) + group_sum(b, log_q_) + log_overlap(a, b) - log_q_[num_items_];
+  return -theta_ * static_cast<double>(opposed_pairs(a, b)) - group_sum(a, log_cut_) + group_sum(b, log_q_) + log_overlap(a, b) -
+         log_q_[num_items_];
 }
 
 double Kernel::log_weight(RankingView a, const GroupIndex& b) const {

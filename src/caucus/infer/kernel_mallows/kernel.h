@@ -55,8 +55,8 @@ class Kernel {
 
   double theta_;
   std::size_t num_items_;
-  std::vector<double> log_q_;      // log [m]!
-  std::vector<double> log_cut_;    // log m! - log [m]!
+  std::vector<double> log_q_;    // log [m]!
+  std::vector<double> log_cut_;  // log m! - log [m]!
 };
 
 }  // namespace caucus::kernel_mallows

@@ -1,11 +1,11 @@
 #include "caucus/infer/kernel_mallows/kernel.h"
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <numeric>
-
-#include <gtest/gtest.h>
 
 #include "caucus/base/numeric.h"
 #include "caucus/base/random.h"
@@ -41,7 +41,8 @@ std::vector<std::vector<ItemId>> completions(const Groups& groups, std::size_t n
   std::vector<ItemId> order(n);
   std::iota(order.begin(), order.end(), ItemId{0});
   do
-    if (std::is_sorted(order.begin(), order.end(), [&](ItemId a, ItemId b) { return level[a] < level[b]; })) result.push_back(order);
+    if (std::is_sorted(order.begin(), order.end(), [&](ItemId a, ItemId b) { return level[a] < level[b]; }))
+      result.push_back(order);
   while (std::next_permutation(order.begin(), order.end()));
   return result;
 }

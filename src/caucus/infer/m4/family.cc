@@ -1,8 +1,8 @@
 #include "caucus/infer/m4/family.h"
 
-#include <cmath>
-
 #include <fmt/format.h>
+
+#include <cmath>
 
 #include "caucus/base/error.h"
 #include "caucus/base/numeric.h"
@@ -54,14 +54,17 @@ class M4Family : public Family {
     details["loglik_exact_normalizer"] = result.loglik_exact;
     if (!result.normalizers.exact) details["loglik_exact_normalizer_error"] = result.loglik_exact_error;
     details["loglik_marginal"] = result.loglik_marginal;
-    const double paper_bic = 2.0 * result.loglik_paper - static_cast<double>(summary.num_parameters) * std::log(summary.num_rankings);
+    const double paper_bic =
+        2.0 * result.loglik_paper - static_cast<double>(summary.num_parameters) * std::log(summary.num_rankings);
     details["paper_bic"] = paper_bic;
     details["paper_icl"] = paper_bic - 2.0 * result.z_entropy;
     details["restarts"] = {{"starts", parsed.components == 1 ? 1 : parsed.starts}, {"agreed", result.agreed}};
     if (parsed.components > 1)
       summary.warnings.push_back(
-          "loglik, aic and bic are at weights fitted to every ballot, which the parameter count leaves out: compare families by fit.loglik_marginal or held-out scores");
-    outcome.model = std::make_unique<M4Model>(data.items, data.unranked, std::move(result.state.components), std::move(result.prior), std::move(result.normalizers));
+          "loglik, aic and bic are at weights fitted to every ballot, which the parameter count leaves out: compare families by "
+          "fit.loglik_marginal or held-out scores");
+    outcome.model = std::make_unique<M4Model>(data.items, data.unranked, std::move(result.state.components),
+                                              std::move(result.prior), std::move(result.normalizers));
     return outcome;
   }
 
@@ -77,7 +80,8 @@ class M4Family : public Family {
       for (double theta : components.theta.back())
         if (theta < 0.0) throw DataError(fmt::format("model file: {}.theta: expected numbers not below zero", where));
     }
-    const std::size_t num_pairs = all_pairs(components.size()).size(), points = components.size() == 1 ? 1 : NormalizerTable::cells + 1;
+    const std::size_t num_pairs = all_pairs(components.size()).size(),
+                      points = components.size() == 1 ? 1 : NormalizerTable::cells + 1;
     Prior prior;
     const auto found = json.find("weights_prior");
     if (found == json.end()) {
@@ -85,9 +89,13 @@ class M4Family : public Family {
       prior.probability.assign(num_pairs, std::vector<double>(points, 1.0 / static_cast<double>(num_pairs * points)));
     } else {
       const auto fail = [&] {
-        throw DataError(fmt::format("model file: weights_prior.probability: expected {} lists of {} numbers not below zero that sum to 1", num_pairs, points));
+        throw DataError(
+            fmt::format("model file: weights_prior.probability: expected {} lists of {} numbers not below zero that sum to 1",
+                        num_pairs, points));
       };
-      if (!found->is_object() || !found->contains("probability") || !(*found)["probability"].is_array() || (*found)["probability"].size() != num_pairs) fail();
+      if (!found->is_object() || !found->contains("probability") || !(*found)["probability"].is_array() ||
+          (*found)["probability"].size() != num_pairs)
+        fail();
       double total = 0.0;
       for (const auto& row : (*found)["probability"]) {
         if (!row.is_array() || row.size() != points) fail();
@@ -103,7 +111,8 @@ class M4Family : public Family {
     // The normalisers follow from the components; the file may spare the sum over all rankings.
     NormalizerTable table;
     const auto stored = json.find("log_normalizer");
-    bool usable = stored != json.end() && stored->is_object() && stored->contains("values") && (*stored)["values"].is_array() && (*stored)["values"].size() == num_pairs;
+    bool usable = stored != json.end() && stored->is_object() && stored->contains("values") && (*stored)["values"].is_array() &&
+                  (*stored)["values"].size() == num_pairs;
     if (usable) {
       for (const auto& row : (*stored)["values"]) {
         usable = usable && row.is_array() && row.size() == NormalizerTable::cells + 1;
@@ -115,7 +124,8 @@ class M4Family : public Family {
       table.standard_error.assign(num_pairs, std::vector<double>(NormalizerTable::cells + 1, 0.0));
     }
     if (!usable) table = exact_normalizers(components, 1);
-    return std::make_unique<M4Model>(std::move(items), model_json::unranked(json), std::move(components), std::move(prior), std::move(table));
+    return std::make_unique<M4Model>(std::move(items), model_json::unranked(json), std::move(components), std::move(prior),
+                                     std::move(table));
   }
 };
 

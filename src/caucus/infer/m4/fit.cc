@@ -17,7 +17,8 @@ namespace caucus::m4 {
 namespace {
 
 // k-means++ and Lloyd steps under Kendall's distance.
-std::vector<std::uint32_t> kmeans_labels(const RankingSet& rankings, std::size_t n, std::size_t num_components, RandomStream& stream) {
+std::vector<std::uint32_t> kmeans_labels(const RankingSet& rankings, std::size_t n, std::size_t num_components,
+                                         RandomStream& stream) {
   const std::size_t count = rankings.size();
   std::vector<std::uint32_t> labels(count, 0);
   std::vector<double> least(count, infinity), chance(count);
@@ -79,7 +80,8 @@ std::size_t pair_number(const Weights& z, std::size_t num_components) {
 
 }  // namespace
 
-State start_from_labels(const RankingSet& rankings, std::size_t num_items, std::span<const std::uint32_t> labels, std::size_t num_components) {
+State start_from_labels(const RankingSet& rankings, std::size_t num_items, std::span<const std::uint32_t> labels,
+                        std::size_t num_components) {
   State state;
   state.z.resize(rankings.size());
   std::vector<PairMatrix> pairs(num_components, PairMatrix(num_items));
@@ -89,7 +91,8 @@ State start_from_labels(const RankingSet& rankings, std::size_t num_items, std::
     mass[labels[k]] += rankings.weights()[k];
     if (num_components == 1) continue;
     const std::size_t own = labels[k], other = own == 0 ? 1 : 0;
-    state.z[k] = {static_cast<std::uint16_t>(std::min(own, other)), static_cast<std::uint16_t>(std::max(own, other)), own < other ? 0.9 : 0.1};
+    state.z[k] = {static_cast<std::uint16_t>(std::min(own, other)), static_cast<std::uint16_t>(std::max(own, other)),
+                  own < other ? 0.9 : 0.1};
   }
   for (std::size_t m = 0; m < num_components; ++m) {
     const Consensus found = find_consensus(pairs[m], ConsensusMethod::automatic);
@@ -158,7 +161,8 @@ Result run_start(const RankingSet& rankings, State start, const M4Options& optio
 
 Prior fit_prior(const RankingSet& rankings, const Components& components, const NormalizerTable& table, double* loglik) {
   const auto pairs = all_pairs(components.size());
-  const std::size_t points = components.size() == 1 ? 1 : NormalizerTable::cells + 1, atoms = pairs.size() * points, count = rankings.size();
+  const std::size_t points = components.size() == 1 ? 1 : NormalizerTable::cells + 1, atoms = pairs.size() * points,
+                    count = rankings.size();
   std::vector<double> likelihood(count * atoms), offset(count), energy(components.size());
   for (std::size_t k = 0; k < count; ++k) {
     energies(components, rankings[k].items(), energy);
@@ -166,7 +170,8 @@ Prior fit_prior(const RankingSet& rankings, const Components& components, const 
     for (std::size_t p = 0; p < pairs.size(); ++p)
       for (std::size_t g = 0; g < points; ++g) {
         const double share = points == 1 ? 1.0 : static_cast<double>(g) / static_cast<double>(NormalizerTable::cells);
-        row[p * points + g] = -(share * energy[pairs[p].first] + (1.0 - share) * energy[pairs[p].second]) - table.log_c[p][points == 1 ? 0 : g];
+        row[p * points + g] =
+            -(share * energy[pairs[p].first] + (1.0 - share) * energy[pairs[p].second]) - table.log_c[p][points == 1 ? 0 : g];
       }
     offset[k] = *std::max_element(row.begin(), row.end());
     for (double& value : row) value = std::exp(value - offset[k]);
@@ -192,7 +197,8 @@ Prior fit_prior(const RankingSet& rankings, const Components& components, const 
   if (loglik != nullptr) *loglik = value;
   Prior prior;
   for (std::size_t p = 0; p < pairs.size(); ++p)
-    prior.probability.emplace_back(rho.begin() + static_cast<std::ptrdiff_t>(p * points), rho.begin() + static_cast<std::ptrdiff_t>((p + 1) * points));
+    prior.probability.emplace_back(rho.begin() + static_cast<std::ptrdiff_t>(p * points),
+                                   rho.begin() + static_cast<std::ptrdiff_t>((p + 1) * points));
   return prior;
 }
 
@@ -208,8 +214,8 @@ Result fit_m4(const Dataset& data, const M4Options& options, const Run& run) {
     best.state = start_from_labels(rankings, n, labels, 1);
     if (n <= 64) {
       const GeneralizedConsensusSolver solver(n);
-      const GeneralizedConsensus found =
-          solver.solve_v(pair_matrix(rankings, n), rankings.total_weight(), n <= 14 ? ConsensusMethod::exact : ConsensusMethod::automatic);
+      const GeneralizedConsensus found = solver.solve_v(pair_matrix(rankings, n), rankings.total_weight(),
+                                                        n <= 14 ? ConsensusMethod::exact : ConsensusMethod::automatic);
       best.state.components.centre[0] = found.order;
       best.state.components.theta[0] = found.theta;
     }
@@ -237,14 +243,16 @@ Result fit_m4(const Dataset& data, const M4Options& options, const Run& run) {
       }
       ended[s] = run_start(rankings, start_from_labels(rankings, n, labels, num_components), used, run, stream);
       const std::lock_guard lock(mutex);
-      if (!stopped && run.report({"m4 starts", static_cast<int>(s) + 1, options.starts, ended[s].loglik_paper}, why) == Flow::stop) stopped = true;
+      if (!stopped && run.report({"m4 starts", static_cast<int>(s) + 1, options.starts, ended[s].loglik_paper}, why) == Flow::stop)
+        stopped = true;
     });
     std::size_t chosen = ended.size();
     for (std::size_t s = 0; s < ended.size(); ++s)
       if (!ended[s].state.z.empty() && (chosen == ended.size() || ended[s].loglik_paper > ended[chosen].loglik_paper)) chosen = s;
     int agreed = 0;
     for (const Result& one : ended)
-      agreed += !one.state.z.empty() && ended[chosen].loglik_paper - one.loglik_paper <= 1e-6 * (1.0 + std::abs(ended[chosen].loglik_paper));
+      agreed += !one.state.z.empty() &&
+                ended[chosen].loglik_paper - one.loglik_paper <= 1e-6 * (1.0 + std::abs(ended[chosen].loglik_paper));
     best = std::move(ended[chosen]);
     best.agreed = agreed;
     if (stopped) best.stop_reason = why;
@@ -253,8 +261,8 @@ Result fit_m4(const Dataset& data, const M4Options& options, const Run& run) {
 
   best.normalizers = exact_normalizers(best.state.components, run.threads, run.seed);
   if (options.normalizer == M4Normalizer::exact && num_components > 1) {
-    // The product formula overstates the normaliser, so dispersions come out too small: one common scale, then the weights, under the
-    // exact one. Golden-section search where the sum over all rankings is cheap.
+    // The product formula overstates the normaliser, so dispersions come out too small: one common scale, then the weights, under
+    // the exact one. Golden-section search where the sum over all rankings is cheap.
     const Components base = best.state.components;
     const auto at_scale = [&](double scale) {
       for (std::size_t m = 0; m < num_components; ++m)
@@ -266,7 +274,8 @@ Result fit_m4(const Dataset& data, const M4Options& options, const Run& run) {
     };
     if (n <= 8) {
       const double ratio = 0.5 * (std::sqrt(5.0) - 1.0);
-      double low = 0.5, high = 3.0, a = high - ratio * (high - low), b = low + ratio * (high - low), value_a = at_scale(a), value_b = at_scale(b);
+      double low = 0.5, high = 3.0, a = high - ratio * (high - low), b = low + ratio * (high - low), value_a = at_scale(a),
+             value_b = at_scale(b);
       for (int step = 0; step < 12 && !run.out_of_time(); ++step) {
         if (value_a > value_b)
           high = b, b = a, value_b = value_a, a = high - ratio * (high - low), value_a = at_scale(a);
@@ -285,7 +294,8 @@ Result fit_m4(const Dataset& data, const M4Options& options, const Run& run) {
     const Weights& z = best.state.z[k];
     energies(best.state.components, rankings[k].items(), energy);
     const std::size_t pair = pair_number(z, num_components);
-    best.loglik_exact -= rankings.weights()[k] * (z.share * energy[z.first] + (1.0 - z.share) * energy[z.second] + best.normalizers.at(pair, z.share));
+    best.loglik_exact -= rankings.weights()[k] *
+                         (z.share * energy[z.first] + (1.0 - z.share) * energy[z.second] + best.normalizers.at(pair, z.share));
     for (double part : {z.share, 1.0 - z.share})
       if (part > 0.0 && z.first != z.second) best.z_entropy -= rankings.weights()[k] * part * std::log(part);
     if (!best.normalizers.exact) {

@@ -22,14 +22,14 @@ struct Result {
   State state;
   Prior prior;
   NormalizerTable normalizers;
-  double loglik_paper = 0.0;     // at the fitted z
+  double loglik_paper = 0.0;  // at the fitted z
   double loglik_exact = 0.0;
   double loglik_exact_error = 0.0;
   double loglik_marginal = 0.0;  // z out by the prior, exact normaliser
   double z_entropy = 0.0;        // sum of -sum_m z log z over the ballots
   int iterations = 0;
   StopReason stop_reason = StopReason::converged;
-  std::vector<double> trace;     // log-likelihood under the paper's normaliser
+  std::vector<double> trace;  // log-likelihood under the paper's normaliser
   int agreed = 1;
 };
 
@@ -61,6 +61,7 @@ Prior fit_prior(const RankingSet& rankings, const Components& components, const 
 // Everything from one start given by labels; used by fit_m4.
 Result run_start(const RankingSet& rankings, State start, const M4Options& options, const Run& run, RandomStream& stream);
 // A start: labels by k-means under Kendall's distance, weights 0.9 on the own component.
-State start_from_labels(const RankingSet& rankings, std::size_t num_items, std::span<const std::uint32_t> labels, std::size_t num_components);
+State start_from_labels(const RankingSet& rankings, std::size_t num_items, std::span<const std::uint32_t> labels,
+                        std::size_t num_components);
 
 }  // namespace caucus::m4

@@ -46,7 +46,9 @@ double NormalizerTable::at(std::size_t pair, double share) const {
   if (u == 0.0) return y[i];
   if (u == 1.0) return y[i + 1];
   // Hermite with central slopes.
-  const auto slope = [&](std::size_t k) { return k == 0 ? y[1] - y[0] : k == cells ? y[cells] - y[cells - 1] : 0.5 * (y[k + 1] - y[k - 1]); };
+  const auto slope = [&](std::size_t k) {
+    return k == 0 ? y[1] - y[0] : k == cells ? y[cells] - y[cells - 1] : 0.5 * (y[k + 1] - y[k - 1]);
+  };
   const double v = 1.0 - u;
   return y[i] * v * v * (1.0 + 2.0 * u) + y[i + 1] * u * u * (3.0 - 2.0 * u) + slope(i) * u * v * v - slope(i + 1) * u * u * v;
 }
@@ -58,7 +60,10 @@ namespace {
 class Enumeration {
  public:
   Enumeration(const Components& components, std::size_t num_pairs)
-      : components_(components), n_(components.num_items()), num_components_(components.size()), pairs_(all_pairs(num_components_)),
+      : components_(components),
+        n_(components.num_items()),
+        num_components_(components.size()),
+        pairs_(all_pairs(num_components_)),
         sums(num_pairs * (NormalizerTable::cells + 1), 0.0) {
     for (const auto& centre : components.centre) position_.push_back(inverse_order(centre));
     // step_[(m * n + item) * n + other]: energy when item goes before other.
@@ -66,7 +71,8 @@ class Enumeration {
     for (std::size_t m = 0; m < num_components_; ++m)
       for (std::size_t item = 0; item < n_; ++item)
         for (std::size_t other = 0; other < n_; ++other)
-          if (position_[m][other] < position_[m][item]) step_[(m * n_ + item) * n_ + other] = components.theta[m][position_[m][other]];
+          if (position_[m][other] < position_[m][item])
+            step_[(m * n_ + item) * n_ + other] = components.theta[m][position_[m][other]];
     energy_.assign((n_ + 1) * num_components_, 0.0);
   }
 
@@ -126,7 +132,8 @@ class Enumeration {
 
 }  // namespace
 
-NormalizerTable exact_normalizers(const Components& components, int threads, std::uint64_t seed, std::size_t draws, std::size_t enumerate_up_to) {
+NormalizerTable exact_normalizers(const Components& components, int threads, std::uint64_t seed, std::size_t draws,
+                                  std::size_t enumerate_up_to) {
   const std::size_t n = components.num_items(), num_components = components.size();
   const auto pairs = all_pairs(num_components);
   constexpr std::size_t points = NormalizerTable::cells + 1;
@@ -134,7 +141,9 @@ NormalizerTable exact_normalizers(const Components& components, int threads, std
   table.log_c.assign(pairs.size(), std::vector<double>(points));
   table.standard_error.assign(pairs.size(), std::vector<double>(points, 0.0));
   // The ends are generalized Mallows models, whose normaliser is the product.
-  const auto end = [&](std::size_t m) { return paper_log_normalizer(components, {static_cast<std::uint16_t>(m), static_cast<std::uint16_t>(m), 1.0}); };
+  const auto end = [&](std::size_t m) {
+    return paper_log_normalizer(components, {static_cast<std::uint16_t>(m), static_cast<std::uint16_t>(m), 1.0});
+  };
   if (num_components == 1) {
     table.log_c[0].assign(points, end(0));
     return table;

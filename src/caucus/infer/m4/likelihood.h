@@ -33,7 +33,8 @@ void energies(const Components& components, std::span<const ItemId> ranking, std
 // log c by the product formula (11).
 double paper_log_normalizer(const Components& components, const Weights& z);
 
-// log c on the grid share = 0, 1/cells, .., 1 for every pair: exact for n <= 10, else importance sampling from the nearer component.
+// log c on the grid share = 0, 1/cells, .., 1 for every pair: exact for n <= 10, else importance sampling from the nearer
+// component.
 struct NormalizerTable {
   static constexpr std::size_t cells = 20;
   static constexpr std::size_t max_enumerated_items = 10;
@@ -47,8 +48,8 @@ struct NormalizerTable {
 NormalizerTable exact_normalizers(const Components& components, int threads, std::uint64_t seed = 1, std::size_t draws = 20000,
                                   std::size_t enumerate_up_to = NormalizerTable::max_enumerated_items);
 
-// Gibbs sampler of the model with fixed weights (as the paper draws its synthetic data): heat-bath swaps of neighbours, O(M) each; one sweep is
-// n^2 of them. `ranking` is the state.
+// Gibbs sampler of the model with fixed weights (as the paper draws its synthetic data): heat-bath swaps of neighbours, O(M) each;
+// one sweep is n^2 of them. `ranking` is the state.
 void gibbs_sweeps(const Components& components, const Weights& z, int sweeps, RandomStream& stream, std::span<ItemId> ranking);
 
 }  // namespace caucus::m4

@@ -1,10 +1,10 @@
 // The multiplicative mixture held to enumeration; falling objectives; the Gibbs sampler; recovery.
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <numeric>
-
-#include <gtest/gtest.h>
 
 #include "caucus/base/numeric.h"
 #include "caucus/infer/m4/family.h"
@@ -99,7 +99,8 @@ TEST(M4, WeightsAreTheBestOnAFineGrid) {
     };
     double best = infinity;
     for (const auto& [a, b] : all_pairs(3))
-      for (int g = 0; g <= 2000; ++g) best = std::min(best, value({static_cast<std::uint16_t>(a), static_cast<std::uint16_t>(b), g / 2000.0}));
+      for (int g = 0; g <= 2000; ++g)
+        best = std::min(best, value({static_cast<std::uint16_t>(a), static_cast<std::uint16_t>(b), g / 2000.0}));
     EXPECT_LE(value(state.z[k]), best + 1e-9);
   }
 }
@@ -117,7 +118,8 @@ Dataset gibbs_data(const Components& truth, std::size_t count, std::uint64_t see
     const double share = stream.uniform() < 0.5 ? 0.9 : 0.1;
     std::vector<ItemId> order = truth.centre[a];
     stream.shuffle(std::span<ItemId>(order));
-    gibbs_sweeps(truth, {static_cast<std::uint16_t>(a), static_cast<std::uint16_t>(b), truth.size() == 1 ? 1.0 : share}, 15, stream, order);
+    gibbs_sweeps(truth, {static_cast<std::uint16_t>(a), static_cast<std::uint16_t>(b), truth.size() == 1 ? 1.0 : share}, 15, stream,
+                 order);
     builder.add(order);
   }
   data.rankings = builder.build();
@@ -159,7 +161,8 @@ TEST(M4, ObjectiveFallsAtEveryStep) {
     options.method = method;
     RandomStream stream(1);
     const Result result = run_start(data.rankings, start_from_labels(data.rankings, 6, labels, 3), options, caucus::Run{}, stream);
-    for (std::size_t i = 1; i < result.trace.size(); ++i) EXPECT_GE(result.trace[i], result.trace[i - 1] - 1e-9 * std::abs(result.trace[i]));
+    for (std::size_t i = 1; i < result.trace.size(); ++i)
+      EXPECT_GE(result.trace[i], result.trace[i - 1] - 1e-9 * std::abs(result.trace[i]));
   }
 }
 
@@ -212,7 +215,8 @@ TEST(M4, RecoversTwoConsensusRankingsAndScoresAreProbabilities) {
     std::sort(expected.begin(), expected.end());
     EXPECT_EQ(found, expected) << normalizer;
     EXPECT_EQ(outcome.summary.details["normalizer"], normalizer);
-    EXPECT_GE(outcome.summary.details["loglik_exact_normalizer"].get<double>(), outcome.summary.details["loglik_paper_normalizer"].get<double>() - 1e-6);
+    EXPECT_GE(outcome.summary.details["loglik_exact_normalizer"].get<double>(),
+              outcome.summary.details["loglik_paper_normalizer"].get<double>() - 1e-6);
     // The marginal sums to one over all rankings.
     RankingSetBuilder builder;
     auto order = identity(6);

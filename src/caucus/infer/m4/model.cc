@@ -11,7 +11,10 @@
 namespace caucus::m4 {
 
 M4Model::M4Model(std::vector<std::string> items, Unranked unranked, Components components, Prior prior, NormalizerTable normalizers)
-    : FittedModel(std::move(items), unranked), components_(std::move(components)), prior_(std::move(prior)), normalizers_(std::move(normalizers)) {}
+    : FittedModel(std::move(items), unranked),
+      components_(std::move(components)),
+      prior_(std::move(prior)),
+      normalizers_(std::move(normalizers)) {}
 
 void M4Model::check(const Dataset& data) const { require_accepted({true, false, false, false}, data, "family m4"); }
 
@@ -26,7 +29,8 @@ void M4Model::log_joint(const Dataset& data, std::size_t first, std::size_t coun
       for (std::size_t g = 0; g < prior_.probability[p].size(); ++g) {
         const double share = num == 1 ? 1.0 : static_cast<double>(g) / static_cast<double>(NormalizerTable::cells);
         const double chance = prior_.probability[p][g];
-        log_atom.push_back(chance > 0.0 ? std::log(chance) - share * energy[pairs[p].first] - (1.0 - share) * energy[pairs[p].second] - normalizers_.log_c[p][g]
+        log_atom.push_back(chance > 0.0 ? std::log(chance) - share * energy[pairs[p].first] -
+                                              (1.0 - share) * energy[pairs[p].second] - normalizers_.log_c[p][g]
                                         : -infinity);
       }
     const double total = log_sum_exp(log_atom);
@@ -34,7 +38,8 @@ void M4Model::log_joint(const Dataset& data, std::size_t first, std::size_t coun
     std::size_t at = 0;
     for (std::size_t p = 0; p < pairs.size(); ++p)
       for (std::size_t g = 0; g < prior_.probability[p].size(); ++g, ++at) {
-        const double share = num == 1 ? 1.0 : static_cast<double>(g) / static_cast<double>(NormalizerTable::cells), posterior = std::exp(log_atom[at] - total);
+        const double share = num == 1 ? 1.0 : static_cast<double>(g) / static_cast<double>(NormalizerTable::cells),
+                     posterior = std::exp(log_atom[at] - total);
         expected[pairs[p].first] += posterior * share;
         if (num > 1) expected[pairs[p].second] += posterior * (1.0 - share);
       }
@@ -63,7 +68,8 @@ Sample M4Model::sample(const SampleRequest& request) const {
     // From the nearer component, exactly; then Gibbs sweeps where both have a say.
     ends[static_cast<std::size_t>(sample.labels[row])].draw(stream, out);
     if (share > 0.0 && share < 1.0)
-      gibbs_sweeps(components_, {static_cast<std::uint16_t>(pairs[p].first), static_cast<std::uint16_t>(pairs[p].second), share}, 20, stream, out);
+      gibbs_sweeps(components_, {static_cast<std::uint16_t>(pairs[p].first), static_cast<std::uint16_t>(pairs[p].second), share},
+                   20, stream, out);
   });
   RankingSetBuilder builder;
   for (std::size_t row = 0; row < request.count; ++row) builder.add(std::span<const ItemId>(drawn).subspan(row * n, length));
@@ -93,7 +99,8 @@ nlohmann::json M4Model::to_json() const {
   if (num == 1)
     shares.push_back(1.0);
   else
-    for (std::size_t g = 0; g <= NormalizerTable::cells; ++g) shares.push_back(static_cast<double>(g) / static_cast<double>(NormalizerTable::cells));
+    for (std::size_t g = 0; g <= NormalizerTable::cells; ++g)
+      shares.push_back(static_cast<double>(g) / static_cast<double>(NormalizerTable::cells));
   json["weights_prior"] = {{"pairs", pair_list}, {"share", shares}, {"probability", prior_.probability}, {"density", "points"}};
   json["log_normalizer"] = {{"exact", normalizers_.exact}, {"values", normalizers_.log_c}};
   return json;

@@ -13,7 +13,8 @@ class M4Model : public FittedModel {
   std::string_view family() const override { return "m4"; }
   std::size_t num_components() const override { return components_.size(); }
   void check(const Dataset& data) const override;
-  // log P(ballot) + log E[z_m | ballot]: memberships are the expected weights, and their log-sum is the marginal likelihood over the prior.
+  // log P(ballot) + log E[z_m | ballot]: memberships are the expected weights, and their log-sum is the marginal likelihood over
+  // the prior.
   void log_joint(const Dataset& data, std::size_t first, std::size_t count, std::span<double> joint) const override;
   Sample sample(const SampleRequest& request) const override;
   nlohmann::json to_json() const override;

@@ -1,9 +1,8 @@
 // The updates of the multiplicative mixture: weights, dispersions, the CCCP majoriser and stochastic gradients.
+#include <Eigen/Cholesky>
 #include <algorithm>
 #include <bit>
 #include <cmath>
-
-#include <Eigen/Cholesky>
 
 #include "caucus/base/numeric.h"
 #include "caucus/infer/m4/fit.h"
@@ -34,7 +33,8 @@ struct Codes {
 // Everything about one pair of components that no ballot changes.
 class PairProblem {
  public:
-  PairProblem(const Components& components, std::size_t a, std::size_t b) : components_(components), a_(a), b_(b), n_(components.num_items()) {
+  PairProblem(const Components& components, std::size_t a, std::size_t b)
+      : components_(components), a_(a), b_(b), n_(components.num_items()) {
     for (std::size_t g = 0; g <= cells; ++g) {
       const double share = static_cast<double>(g) / cells;
       slope_.push_back(slope(share));
@@ -96,7 +96,8 @@ void projected_newton(Eigen::VectorXd& x, double floor, int steps, Evaluate&& ev
     Eigen::VectorXd g(count);
     for (Eigen::Index r = 0; r < count; ++r) {
       g[r] = gradient[free[static_cast<std::size_t>(r)]];
-      for (Eigen::Index c = 0; c < count; ++c) h(r, c) = hessian(free[static_cast<std::size_t>(r)], free[static_cast<std::size_t>(c)]);
+      for (Eigen::Index c = 0; c < count; ++c)
+        h(r, c) = hessian(free[static_cast<std::size_t>(r)], free[static_cast<std::size_t>(c)]);
       h(r, r) += 1e-9 * (1.0 + h(r, r));
     }
     const Eigen::VectorXd direction = h.ldlt().solve(g);
@@ -122,7 +123,8 @@ void projected_newton(Eigen::VectorXd& x, double floor, int steps, Evaluate&& ev
 // theta_j of all components for one stage: sum_k w_k [ sum_m z_km x_m v_km + link(S_k) - c_k S_k ], S_k = sum_m z_km x_m.
 // Link(S) -> value, first and second derivative.
 template <class Value, class Link>
-void solve_stage(const RankingSet& rankings, State& state, std::size_t j, double floor, int steps, std::span<const double> c, Value&& v, Link&& link) {
+void solve_stage(const RankingSet& rankings, State& state, std::size_t j, double floor, int steps, std::span<const double> c,
+                 Value&& v, Link&& link) {
   const std::size_t num_components = state.components.size();
   Eigen::VectorXd x(static_cast<Eigen::Index>(num_components));
   for (std::size_t m = 0; m < num_components; ++m) x[static_cast<Eigen::Index>(m)] = std::max(state.components.theta[m][j], floor);
@@ -172,8 +174,9 @@ double paper_objective(const RankingSet& rankings, const State& state) {
   double total = 0.0;
   for (std::size_t k = 0; k < rankings.size(); ++k) {
     const Weights& z = state.z[k];
-    total += rankings.weights()[k] * (z.share * codes.energy(state.components, z.first, k) +
-                                      (1.0 - z.share) * codes.energy(state.components, z.second, k) + paper_log_normalizer(state.components, z));
+    total += rankings.weights()[k] *
+             (z.share * codes.energy(state.components, z.first, k) + (1.0 - z.share) * codes.energy(state.components, z.second, k) +
+              paper_log_normalizer(state.components, z));
   }
   return total;
 }
@@ -251,7 +254,8 @@ void cccp_sweep(const RankingSet& rankings, State& state) {
       double total = 0.0;
       for (std::size_t j = 0; j + 1 < n; ++j) {
         const double sum = share * a[j] + (1.0 - share) * b[j];
-        total += a[j] * codes(z.first, k, j) - b[j] * codes(z.second, k, j) - (c[k * n + j] + 1.0 / std::expm1(sum)) * (a[j] - b[j]);
+        total +=
+            a[j] * codes(z.first, k, j) - b[j] * codes(z.second, k, j) - (c[k * n + j] + 1.0 / std::expm1(sum)) * (a[j] - b[j]);
       }
       return total;
     };
@@ -389,7 +393,8 @@ std::vector<ItemId> staged_centre(const PairMatrix& pairs, std::span<const doubl
         std::vector<ItemId> trial = order;
         trial.erase(trial.begin() + static_cast<std::ptrdiff_t>(from));
         trial.insert(trial.begin() + static_cast<std::ptrdiff_t>(to), order[from]);
-        if (const double value = staged_cost(trial, pairs, theta); value < cost * (1.0 - 1e-12)) cost = value, order = trial, improved = true;
+        if (const double value = staged_cost(trial, pairs, theta); value < cost * (1.0 - 1e-12))
+          cost = value, order = trial, improved = true;
       }
   }
   return order;
@@ -404,7 +409,8 @@ void solve_centres(const RankingSet& rankings, State& state) {
     if (!(mass[m] > 0.0)) continue;
     std::vector<ItemId> order = staged_centre(pairs[m], state.components.theta[m], state.components.centre[m]);
     const double cost = staged_cost(state.components.centre[m], pairs[m], state.components.theta[m]);
-    if (staged_cost(order, pairs[m], state.components.theta[m]) < cost * (1.0 - 1e-12)) state.components.centre[m] = std::move(order);
+    if (staged_cost(order, pairs[m], state.components.theta[m]) < cost * (1.0 - 1e-12))
+      state.components.centre[m] = std::move(order);
   }
 }
 

@@ -22,7 +22,8 @@ DistanceEngine::DistanceEngine(const RankingSet& rankings, const DistanceNormali
     for (std::size_t j = 0; j < items.size(); ++j) ranks_[i * num_items_ + items[j]] = static_cast<std::uint32_t>(j);
     // A ballot that lists all but one item is complete.
     if (items.size() + 1 == num_items_) {
-      const auto sum_of_items = static_cast<ItemId>(num_items_ * (num_items_ - 1) / 2 - std::accumulate(items.begin(), items.end(), std::size_t{0}));
+      const auto sum_of_items =
+          static_cast<ItemId>(num_items_ * (num_items_ - 1) / 2 - std::accumulate(items.begin(), items.end(), std::size_t{0}));
       ranks_[i * num_items_ + sum_of_items] = static_cast<std::uint32_t>(num_items_ - 1);
     }
   }
@@ -34,7 +35,8 @@ std::vector<double> DistanceEngine::distances(std::span<const ItemId> centre, in
   const Blocks blocks(num_rankings());
   parallel_for(blocks.count(), threads, [&](std::size_t b) {
     for (std::size_t i = blocks.begin(b); i < blocks.end(b); ++i)
-      out[i] = static_cast<double>(rank_distance(normalizer_.distance(), std::span(ranks_).subspan(i * num_items_, num_items_), position));
+      out[i] = static_cast<double>(
+          rank_distance(normalizer_.distance(), std::span(ranks_).subspan(i * num_items_, num_items_), position));
   });
   return out;
 }
@@ -59,7 +61,8 @@ std::vector<ItemId> DistanceEngine::best_centre(std::span<const double> mass, st
   for (std::size_t item = 0; item < n; ++item)
     for (std::size_t place = 0; place < n; ++place)
       for (std::size_t at = 0; at < n; ++at) {
-        const double gap = distance == Distance::footrule ? std::abs(static_cast<double>(place) - static_cast<double>(at)) : (place != at ? 1.0 : 0.0);
+        const double gap = distance == Distance::footrule ? std::abs(static_cast<double>(place) - static_cast<double>(at))
+                                                          : (place != at ? 1.0 : 0.0);
         cost[item * n + place] += table[item * n + at] * gap;
       }
   const std::vector<std::size_t> place = solve_assignment(cost, n);
@@ -153,7 +156,8 @@ std::vector<double> DistanceEngine::centre_gaps(const Parameters& now, int) cons
   return std::vector<double>(now.weight.size(), exact ? 0.0 : infinity);
 }
 
-void DistanceEngine::derivatives(const Parameters& now, std::size_t k, std::span<double> score, std::span<double> information) const {
+void DistanceEngine::derivatives(const Parameters& now, std::size_t k, std::span<double> score,
+                                 std::span<double> information) const {
   const std::vector<double> d = distances(now.centre[k], 1);
   const double mean = normalizer_.mean(now.theta[k][0]), variance = normalizer_.variance(now.theta[k][0]);
   for (std::size_t i = 0; i < d.size(); ++i) score[i] = mean - d[i], information[i] = variance;

@@ -7,8 +7,8 @@
 
 namespace caucus::mallows_mixture {
 
-// The centre is exact for Spearman's distance (mean ranks), the footrule and Hamming's distance (an assignment problem); for Cayley's
-// and Ulam's it is a local optimum under swaps of two items and moves of one.
+// The centre is exact for Spearman's distance (mean ranks), the footrule and Hamming's distance (an assignment problem); for
+// Cayley's and Ulam's it is a local optimum under swaps of two items and moves of one.
 class DistanceEngine : public Engine {
  public:
   DistanceEngine(const RankingSet& rankings, const DistanceNormalizer& normalizer);
@@ -29,8 +29,8 @@ class DistanceEngine : public Engine {
   const RankingSet& rankings_;
   const DistanceNormalizer& normalizer_;
   std::size_t num_items_;
-  MallowsEngine plain_;                // starts
-  std::vector<std::uint32_t> ranks_;   // of all rankings, n each
+  MallowsEngine plain_;               // starts
+  std::vector<std::uint32_t> ranks_;  // of all rankings, n each
 };
 
 }  // namespace caucus::mallows_mixture

@@ -43,8 +43,8 @@ EmResult run_em(const Engine& engine, Parameters start, const EmOptions& options
                 const std::function<StopReason*(int, double)>& stopped) {
   EmResult result;
   Parameters now = std::move(start), next;
-  int rested = 0;              // steps since a centre moved
-  double before = -infinity;   // log-likelihood of the step before
+  int rested = 0;             // steps since a centre moved
+  double before = -infinity;  // log-likelihood of the step before
   double gain_before = infinity;
   const auto finish = [&](Parameters p, double loglik, StopReason reason) {
     result.parameters = std::move(p);

@@ -11,9 +11,9 @@
 namespace caucus::mallows_mixture {
 
 struct Parameters {
-  std::vector<double> weight;                 // K, sums to one
-  std::vector<std::vector<ItemId>> centre;    // K orders
-  std::vector<std::vector<double>> theta;     // K; one number (Mallows) or n - 1 (generalized)
+  std::vector<double> weight;               // K, sums to one
+  std::vector<std::vector<ItemId>> centre;  // K orders
+  std::vector<std::vector<double>> theta;   // K; one number (Mallows) or n - 1 (generalized)
 };
 
 class Engine {

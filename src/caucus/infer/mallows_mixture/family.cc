@@ -39,15 +39,17 @@ nlohmann::json stability_json(const Stability& stability, std::size_t n) {
       pairs.push_back(std::vector<double>(stability.pairs[k].begin() + static_cast<std::ptrdiff_t>(a * n),
                                           stability.pairs[k].begin() + static_cast<std::ptrdiff_t>((a + 1) * n)));
     nlohmann::json group{{"unchanged", stability.unchanged[k]}, {"before", std::move(pairs)}};
-    if (k < stability.weight_interval.size()) group["weight_95"] = {stability.weight_interval[k].first, stability.weight_interval[k].second};
-    if (k < stability.theta_interval.size()) group["theta_95"] = {stability.theta_interval[k].first, stability.theta_interval[k].second};
+    if (k < stability.weight_interval.size())
+      group["weight_95"] = {stability.weight_interval[k].first, stability.weight_interval[k].second};
+    if (k < stability.theta_interval.size())
+      group["theta_95"] = {stability.theta_interval[k].first, stability.theta_interval[k].second};
     groups.push_back(std::move(group));
   }
   return {{"resamples", stability.resamples}, {"components", std::move(groups)}};
 }
 
-FitSummary summarize(const FitResult& result, std::size_t num_items, double total_weight, std::size_t num_distinct, OptionMap options,
-                     const Run& run) {
+FitSummary summarize(const FitResult& result, std::size_t num_items, double total_weight, std::size_t num_distinct,
+                     OptionMap options, const Run& run) {
   FitSummary summary;
   summary.method = result.method;
   summary.loglik = result.loglik;
@@ -94,8 +96,11 @@ class MallowsFamily : public Family {
     return {"mallows",
             "mixture of Mallows models: a consensus ranking and a dispersion per group",
             {{"em", "EM with exact or local consensus from many starts", {true, true, true, true}},
-             {"tensor", "two groups from counts of top-3 sets and positions, with EM from there (--polish)", {true, false, false, false}}},
-            describe_options<MallowsOptions>(), true};
+             {"tensor",
+              "two groups from counts of top-3 sets and positions, with EM from there (--polish)",
+              {true, false, false, false}}},
+            describe_options<MallowsOptions>(),
+            true};
   }
   // Method tensor knows two groups only: no need to say so.
   static MallowsOptions parse(const OptionMap& options) {
@@ -105,7 +110,8 @@ class MallowsFamily : public Family {
   }
   bool takes_stream(const OptionMap& options) const override {
     const MallowsOptions parsed = parse(options);
-    return parsed.method == MallowsMethod::tensor && !parsed.polish && parsed.bootstrap == 0 && parsed.distance == Distance::kendall;
+    return parsed.method == MallowsMethod::tensor && !parsed.polish && parsed.bootstrap == 0 &&
+           parsed.distance == Distance::kendall;
   }
   FitOutcome fit_stream(RankingStream& rankings, const OptionMap& options, const Run& run) const override {
     const MallowsOptions parsed = parse(options);
@@ -167,7 +173,8 @@ class GeneralizedMallowsFamily : public Family {
     return {"gmallows",
             "mixture of generalized Mallows models: a dispersion for every stage of the ranking",
             {{"em", "EM with exact or local consensus from many starts; code s takes top-t ballots", {true, true, false, false}}},
-            describe_options<GeneralizedMallowsOptions>(), true};
+            describe_options<GeneralizedMallowsOptions>(),
+            true};
   }
   FitOutcome fit(const Dataset& data, const OptionMap& options, const Run& run) const override {
     const auto parsed = parse_options<GeneralizedMallowsOptions>(options);
@@ -176,7 +183,8 @@ class GeneralizedMallowsFamily : public Family {
     FitResult result = fit_generalized_mallows(data, parsed, run);
     FitOutcome outcome;
     outcome.summary = summarize(result, data, show_options(parsed), run);
-    outcome.model = std::make_unique<GeneralizedMallowsMixture>(data.items, data.unranked, std::move(result.parameters), parsed.code);
+    outcome.model =
+        std::make_unique<GeneralizedMallowsMixture>(data.items, data.unranked, std::move(result.parameters), parsed.code);
     return outcome;
   }
   std::unique_ptr<FittedModel> load(const nlohmann::json& json) const override {
@@ -192,7 +200,8 @@ class GeneralizedMallowsFamily : public Family {
       if (found == object.end()) return;
       const auto named = found->is_string() ? enum_from_name<Code>(found->get<std::string>()) : std::nullopt;
       if (!named) throw DataError(fmt::format("model file: {}code: expected \"s\" or \"v\"", where));
-      if (code && *code != *named) throw DataError(fmt::format("model file: {}code: expected the same code in all components", where));
+      if (code && *code != *named)
+        throw DataError(fmt::format("model file: {}code: expected the same code in all components", where));
       code = named;
     };
     read_code(json, "");
@@ -204,7 +213,8 @@ class GeneralizedMallowsFamily : public Family {
       for (double theta : parameters.theta.back())
         if (theta < 0.0) throw DataError(fmt::format("model file: {}.theta: expected numbers not below zero", where));
     }
-    return std::make_unique<GeneralizedMallowsMixture>(std::move(items), model_json::unranked(json), std::move(parameters), code.value_or(Code::s));
+    return std::make_unique<GeneralizedMallowsMixture>(std::move(items), model_json::unranked(json), std::move(parameters),
+                                                       code.value_or(Code::s));
   }
 };
 

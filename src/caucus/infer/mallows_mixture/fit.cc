@@ -1,9 +1,9 @@
 #include "caucus/infer/mallows_mixture/fit.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
-
-#include <fmt/format.h>
 
 #include "caucus/base/error.h"
 #include "caucus/base/numeric.h"
@@ -29,22 +29,25 @@ void warn_about_groups(FitResult& result, std::size_t num_items, double total_we
   for (std::size_t a = 0; a < num_components; ++a)
     for (std::size_t b = a + 1; b < num_components; ++b)
       if (p.centre[a] == p.centre[b])
-        result.warnings.push_back(fmt::format("groups {} and {} have the same consensus ranking and differ in dispersion only; fewer groups may do", a + 1, b + 1));
+        result.warnings.push_back(fmt::format(
+            "groups {} and {} have the same consensus ranking and differ in dispersion only; fewer groups may do", a + 1, b + 1));
   for (std::size_t k = 0; k < num_components; ++k) {
     const double largest = p.theta[k].empty() ? 0.0 : *std::max_element(p.theta[k].begin(), p.theta[k].end());
     if (p.weight[k] * total_weight < 0.5)
       result.warnings.push_back(fmt::format("group {} is empty: the data do not hold {} groups", k + 1, num_components));
     else if (num_items > 1 && largest == 0.0)
-      result.warnings.push_back(fmt::format("group {} is spread evenly over all rankings (theta = 0): its consensus means nothing", k + 1));
+      result.warnings.push_back(
+          fmt::format("group {} is spread evenly over all rankings (theta = 0): its consensus means nothing", k + 1));
     else if (largest >= max_theta)
-      result.warnings.push_back(fmt::format("group {}: a dispersion is at its bound theta = {}: ballots there do not vary", k + 1, max_theta));
+      result.warnings.push_back(
+          fmt::format("group {}: a dispersion is at its bound theta = {}: ballots there do not vary", k + 1, max_theta));
   }
 }
 
 namespace {
 
-void finish(FitResult& result, const Dataset& data, const MallowsMixtureOptions& options, const MakeEngine& make_engine, bool with_errors,
-            const Run& run) {
+void finish(FitResult& result, const Dataset& data, const MallowsMixtureOptions& options, const MakeEngine& make_engine,
+            bool with_errors, const Run& run) {
   const std::unique_ptr<Engine> engine = make_engine(data.rankings);
   const std::size_t num_components = result.parameters.weight.size();
   std::vector<double> joint(engine->num_rankings() * num_components);
@@ -74,12 +77,13 @@ void finish(FitResult& result, const Dataset& data, const MallowsMixtureOptions&
   if (!stopped && with_errors && options.errors)
     result.errors = standard_errors(*engine, result.parameters, data.rankings.weights(), run.threads);
   if (!stopped && options.bootstrap > 0)
-    result.stability = bootstrap(data.rankings, data.num_items(), result.parameters, {options.iterations, options.tolerance, options.accelerate},
-                                 make_engine, options.bootstrap, run);
+    result.stability = bootstrap(data.rankings, data.num_items(), result.parameters,
+                                 {options.iterations, options.tolerance, options.accelerate}, make_engine, options.bootstrap, run);
 
   warn_about_groups(result, data.num_items(), data.rankings.total_weight());
   if (result.starts > 1 && result.agreed < 2 && !stopped)
-    result.warnings.push_back(fmt::format("only one of {} starts ended at the best log-likelihood: more --starts may find a better one", result.starts));
+    result.warnings.push_back(
+        fmt::format("only one of {} starts ended at the best log-likelihood: more --starts may find a better one", result.starts));
 }
 
 FitResult from_multistart(MultistartResult best) {
@@ -98,8 +102,9 @@ FitResult from_multistart(MultistartResult best) {
 // Monte Carlo EM: few starts from random labels, a fixed number of steps at most.
 FitResult fit_subsets(const Dataset& data, const MallowsOptions& options, const Run& run) {
   if (traits(data).has_ties)
-    throw DataError(fmt::format("{}: family mallows does not take ties in rankings of a subset of the items; break the ties, or say --unranked last",
-                                data.source));
+    throw DataError(fmt::format(
+        "{}: family mallows does not take ties in rankings of a subset of the items; break the ties, or say --unranked last",
+        data.source));
   const auto num_components = static_cast<std::size_t>(options.components);
   const SubsetEngine engine(data.rankings, data.num_items(), options.consensus, options.completions, run.seed);
   EmOptions em{std::min(options.iterations, 60), std::max(options.tolerance, 1e-6), false};
@@ -143,7 +148,8 @@ FitResult fit_mallows(const Dataset& data, const MallowsOptions& options, const 
   if (options.method == MallowsMethod::tensor && options.distance != Distance::kendall)
     throw UsageError(fmt::format("method tensor needs the kendall distance, not {}", name_of(options.distance)));
   if (options.distance != Distance::kendall) {
-    require_accepted({true, false, false, false}, data, fmt::format("family mallows under the {} distance", name_of(options.distance)));
+    require_accepted({true, false, false, false}, data,
+                     fmt::format("family mallows under the {} distance", name_of(options.distance)));
     const DistanceNormalizer normalizer(options.distance, n);
     const MakeEngine make = [&](const RankingSet& rankings) -> std::unique_ptr<Engine> {
       return std::make_unique<DistanceEngine>(rankings, normalizer);
@@ -153,8 +159,9 @@ FitResult fit_mallows(const Dataset& data, const MallowsOptions& options, const 
     FitResult result = from_multistart(run_multistart(data.rankings, n, used, make, run));
     finish(result, data, options, make, true, run);
     if (!normalizer.exact())
-      result.warnings.push_back(fmt::format("the normaliser of the {} distance is estimated for {} items: its logarithm has standard error {:.3g}",
-                                            name_of(options.distance), n, normalizer.standard_error(result.parameters.theta[0][0])));
+      result.warnings.push_back(
+          fmt::format("the normaliser of the {} distance is estimated for {} items: its logarithm has standard error {:.3g}",
+                      name_of(options.distance), n, normalizer.standard_error(result.parameters.theta[0][0])));
     return result;
   }
   if (options.method == MallowsMethod::tensor) {
@@ -184,7 +191,8 @@ FitResult fit_mallows(const Dataset& data, const MallowsOptions& options, const 
 
 FitResult fit_generalized_mallows(const Dataset& data, const GeneralizedMallowsOptions& options, const Run& run) {
   validate_options(options);
-  require_accepted({true, options.code == Code::s, false, false}, data, fmt::format("family gmallows in code {}", name_of(options.code)));
+  require_accepted({true, options.code == Code::s, false, false}, data,
+                   fmt::format("family gmallows in code {}", name_of(options.code)));
   const std::size_t n = data.num_items();
   const MakeEngine make = [&](const RankingSet& rankings) -> std::unique_ptr<Engine> {
     return std::make_unique<GeneralizedEngine>(rankings, n, options.code, options.consensus, limits_of(run));
@@ -192,7 +200,8 @@ FitResult fit_generalized_mallows(const Dataset& data, const GeneralizedMallowsO
   MallowsMixtureOptions used = options;
   // A step costs several times one of the plain model.
   if (!used.starts && options.components > 1)
-    used.starts = static_cast<int>(std::clamp(150'000.0 / (static_cast<double>(data.rankings.size()) * options.components), 10.0, 60.0));
+    used.starts =
+        static_cast<int>(std::clamp(150'000.0 / (static_cast<double>(data.rankings.size()) * options.components), 10.0, 60.0));
   FitResult result = from_multistart(run_multistart(data.rankings, n, used, make, run));
   const bool stopped = result.stop_reason == StopReason::interrupted || result.stop_reason == StopReason::time_limit;
   const bool search = options.consensus == ConsensusMethod::exact || options.consensus == ConsensusMethod::automatic;
@@ -202,11 +211,13 @@ FitResult fit_generalized_mallows(const Dataset& data, const GeneralizedMallowsO
     GeneralizedConsensus exact;
     if (options.code == Code::v && n <= 64) {
       const ConsensusMethod method = n <= 16 ? ConsensusMethod::exact : options.consensus;
-      exact = solver.solve_v(pair_matrix(data.rankings, n), data.rankings.total_weight(), method, limits_of(run), result.parameters.centre[0]);
+      exact = solver.solve_v(pair_matrix(data.rankings, n), data.rankings.total_weight(), method, limits_of(run),
+                             result.parameters.centre[0]);
     } else if (options.code == Code::s && n <= 32) {
       StagePairs pairs(n);
       for (std::size_t i = 0; i < data.rankings.size(); ++i) pairs.add(data.rankings[i].items(), data.rankings.weights()[i]);
-      const ConsensusMethod method = n <= GeneralizedConsensusSolver::max_enumerated_items ? ConsensusMethod::exact : options.consensus;
+      const ConsensusMethod method =
+          n <= GeneralizedConsensusSolver::max_enumerated_items ? ConsensusMethod::exact : options.consensus;
       exact = solver.solve_s(pairs, method, limits_of(run), result.parameters.centre[0]);
     }
     if (!exact.order.empty()) {

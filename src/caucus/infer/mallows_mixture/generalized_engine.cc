@@ -59,10 +59,12 @@ std::vector<double> running_log_z(std::span<const double> theta, std::size_t n) 
 
 }  // namespace
 
-GeneralizedEngine::Stats GeneralizedEngine::pass(const Parameters& now, bool want_pairs, int threads, std::span<double> memberships) const {
+GeneralizedEngine::Stats GeneralizedEngine::pass(const Parameters& now, bool want_pairs, int threads,
+                                                 std::span<double> memberships) const {
   const std::size_t num_components = now.weight.size(), n = num_items_;
   std::vector<std::vector<std::uint32_t>> position(num_components);
-  std::vector<std::vector<double>> log_z(num_components), theta(num_components), pair_weight(num_components);  // log_z less the log of the weight
+  std::vector<std::vector<double>> log_z(num_components), theta(num_components),
+      pair_weight(num_components);  // log_z less the log of the weight
   for (std::size_t k = 0; k < num_components; ++k) {
     position[k] = inverse_order(now.centre[k]);
     log_z[k] = running_log_z(now.theta[k], n);
@@ -113,18 +115,20 @@ GeneralizedEngine::Stats GeneralizedEngine::pass(const Parameters& now, bool wan
         for (std::size_t k = 0; k < num_components; ++k) {
           const double mass = part[k] * pair_weight[k][j];
           stats.beats[ranking[j] * num_components + k] += mass;
-          for (std::size_t other = 0; other <= j; ++other) stats.less[(ranking[j] * n + ranking[other]) * num_components + k] += mass;
+          for (std::size_t other = 0; other <= j; ++other)
+            stats.less[(ranking[j] * n + ranking[other]) * num_components + k] += mass;
         }
     }
   };
-  Stats stats = parallel_fold(Blocks(num_rankings()), threads, make, body, [](Stats& total, const Stats& partial) { total.fold(partial); });
+  Stats stats =
+      parallel_fold(Blocks(num_rankings()), threads, make, body, [](Stats& total, const Stats& partial) { total.fold(partial); });
   for (std::size_t k = 0; k < num_components; ++k)  // a ranking takes part in every stage up to its length
     for (std::size_t j = n - 1; j-- > 0;) stats.stage_mass[k * n + j] += stats.stage_mass[k * n + j + 1];
   return stats;
 }
 
-std::vector<double> GeneralizedEngine::stage_sums(std::span<const ItemId> centre, std::span<const double> memberships, std::size_t k,
-                                                  std::size_t num_components, int threads) const {
+std::vector<double> GeneralizedEngine::stage_sums(std::span<const ItemId> centre, std::span<const double> memberships,
+                                                  std::size_t k, std::size_t num_components, int threads) const {
   const std::size_t n = num_items_;
   const auto position = inverse_order(centre);
   return parallel_fold(
@@ -134,7 +138,8 @@ std::vector<double> GeneralizedEngine::stage_sums(std::span<const ItemId> centre
         for (std::size_t i = begin; i < end; ++i) {
           const auto ranking = rankings_[i].items();
           write_code(code_, ranking, position, code);
-          for (std::size_t j = 0; j < ranking.size(); ++j) sums[j] += memberships[i * num_components + k] * static_cast<double>(code[j]);
+          for (std::size_t j = 0; j < ranking.size(); ++j)
+            sums[j] += memberships[i * num_components + k] * static_cast<double>(code[j]);
         }
       },
       [](std::vector<double>& total, const std::vector<double>& partial) {
@@ -155,10 +160,12 @@ double GeneralizedEngine::step(const Parameters& now, bool move_centres, int thr
       PairMatrix pairs(n);
       for (std::size_t a = 0; a < n; ++a)
         for (std::size_t b = 0; b < n; ++b)
-          if (a != b) pairs(a, b) = std::max(0.0, stats.beats[a * num_components + k] - stats.less[(a * n + b) * num_components + k]);
+          if (a != b)
+            pairs(a, b) = std::max(0.0, stats.beats[a * num_components + k] - stats.less[(a * n + b) * num_components + k]);
       if (code_ == Code::v && n <= 64) {
         double cost = 0.0;
-        for (std::size_t j = 0; j + 1 < n; ++j) cost += stats.mass[k] * stage_cost(stats.stage_sum[k * n + j] / stats.mass[k], n - j);
+        for (std::size_t j = 0; j + 1 < n; ++j)
+          cost += stats.mass[k] * stage_cost(stats.stage_sum[k * n + j] / stats.mass[k], n - j);
         const GeneralizedConsensus found = solver_.solve_v(pairs, stats.mass[k], consensus_, limits_, now.centre[k]);
         if (found.cost < cost) {
           next.centre[k] = found.order;
@@ -214,11 +221,13 @@ std::vector<double> GeneralizedEngine::centre_gaps(const Parameters& now, int th
   return gaps;
 }
 
-void GeneralizedEngine::derivatives(const Parameters& now, std::size_t k, std::span<double> score, std::span<double> information) const {
+void GeneralizedEngine::derivatives(const Parameters& now, std::size_t k, std::span<double> score,
+                                    std::span<double> information) const {
   const std::size_t n = num_items_, stages = n - 1;
   const auto position = inverse_order(now.centre[k]);
   std::vector<double> mean(stages), variance(stages);
-  for (std::size_t j = 0; j < stages; ++j) mean[j] = stage_mean(now.theta[k][j], n - j), variance[j] = stage_variance(now.theta[k][j], n - j);
+  for (std::size_t j = 0; j < stages; ++j)
+    mean[j] = stage_mean(now.theta[k][j], n - j), variance[j] = stage_variance(now.theta[k][j], n - j);
   std::vector<std::uint32_t> code(n);
   for (std::size_t i = 0; i < num_rankings(); ++i) {
     const auto ranking = rankings_[i].items();
@@ -249,7 +258,8 @@ void GeneralizedEngine::log_joint(const Parameters& now, int threads, std::span<
         const auto ranking = rankings_[i].items();
         write_code(code_, ranking, position, code);
         double value = log_weight - log_z[ranking.size()];
-        for (std::size_t j = 0; j < std::min(ranking.size(), now.theta[k].size()); ++j) value -= now.theta[k][j] * static_cast<double>(code[j]);
+        for (std::size_t j = 0; j < std::min(ranking.size(), now.theta[k].size()); ++j)
+          value -= now.theta[k][j] * static_cast<double>(code[j]);
         out[i * num_components + k] = value;
       }
     });

@@ -7,12 +7,13 @@
 
 namespace caucus::mallows_mixture {
 
-// M-step. Code v: centre and dispersions together by GeneralizedConsensusSolver (exactly, where the search ends). Code s: the centre that
-// minimises sum_j theta_j s_j at the present dispersions, a consensus of pairs weighted by theta_j, then the dispersions: a
-// generalized EM, the likelihood never falls either way.
+// M-step. Code v: centre and dispersions together by GeneralizedConsensusSolver (exactly, where the search ends). Code s: the
+// centre that minimises sum_j theta_j s_j at the present dispersions, a consensus of pairs weighted by theta_j, then the
+// dispersions: a generalized EM, the likelihood never falls either way.
 class GeneralizedEngine : public Engine {
  public:
-  GeneralizedEngine(const RankingSet& rankings, std::size_t num_items, Code code, ConsensusMethod consensus, ConsensusLimits limits);
+  GeneralizedEngine(const RankingSet& rankings, std::size_t num_items, Code code, ConsensusMethod consensus,
+                    ConsensusLimits limits);
 
   std::size_t num_items() const override { return num_items_; }
   std::size_t num_rankings() const override { return rankings_.size(); }
@@ -27,8 +28,8 @@ class GeneralizedEngine : public Engine {
   struct Stats;
   Stats pass(const Parameters& now, bool want_pairs, int threads, std::span<double> memberships) const;
   // Stage sums of the memberships about centre k.
-  std::vector<double> stage_sums(std::span<const ItemId> centre, std::span<const double> memberships, std::size_t k, std::size_t num_components,
-                                 int threads) const;
+  std::vector<double> stage_sums(std::span<const ItemId> centre, std::span<const double> memberships, std::size_t k,
+                                 std::size_t num_components, int threads) const;
 
   const RankingSet& rankings_;
   std::size_t num_items_;

@@ -92,7 +92,8 @@ MallowsEngine::Stats MallowsEngine::pass(const Parameters& now, bool want_pairs,
   const std::size_t num_components = now.weight.size(), n = num_items_, num_shapes = shapes_.size();
   const std::size_t max_distance = n * (n - 1) / 2;
   // exp(-theta d) for every d, and per shape the weight over its normaliser, scaled so that the largest is one.
-  std::vector<double> decay(num_components * (max_distance + 1)), scale(num_shapes * num_components), log_scale(num_shapes * num_components);
+  std::vector<double> decay(num_components * (max_distance + 1)), scale(num_shapes * num_components),
+      log_scale(num_shapes * num_components);
   std::vector<double> offset(num_shapes, -infinity);
   std::vector<std::vector<std::uint32_t>> position(num_components);
   std::vector<std::vector<std::uint64_t>> bits(num_components);
@@ -128,7 +129,8 @@ MallowsEngine::Stats MallowsEngine::pass(const Parameters& now, bool want_pairs,
     std::vector<double> part(num_components * tile), log_part(num_components);
     for (std::size_t first = begin; first < end; first += tile) {
       const std::size_t count = std::min(tile, end - first);
-      for (std::size_t k = 0; k < num_components; ++k) distances(bits[k], position[k], first, std::span(d).subspan(k * tile, count));
+      for (std::size_t k = 0; k < num_components; ++k)
+        distances(bits[k], position[k], first, std::span(d).subspan(k * tile, count));
       for (std::size_t i = 0; i < count; ++i) {
         const std::size_t s = shape_[first + i];
         double* p = part.data() + i * num_components;
@@ -243,19 +245,21 @@ std::vector<double> MallowsEngine::centre_gaps(const Parameters& now, int thread
   return consensus_gaps(now, stats.mass, pair_matrices(stats), total_, consensus_, limits_);
 }
 
-std::vector<double> consensus_gaps(const Parameters& now, std::span<const double> mass, std::span<const PairMatrix> pairs, double total,
-                                   ConsensusMethod method, const ConsensusLimits& limits) {
+std::vector<double> consensus_gaps(const Parameters& now, std::span<const double> mass, std::span<const PairMatrix> pairs,
+                                   double total, ConsensusMethod method, const ConsensusLimits& limits) {
   std::vector<double> gaps(now.weight.size(), 0.0);
   for (std::size_t k = 0; k < gaps.size(); ++k) {
     if (!(mass[k] > 1e-9 * total)) continue;
-    const Consensus found = find_consensus(pairs[k], method == ConsensusMethod::exact ? method : ConsensusMethod::automatic, limits);
+    const Consensus found =
+        find_consensus(pairs[k], method == ConsensusMethod::exact ? method : ConsensusMethod::automatic, limits);
     const double gap = consensus_cost(now.centre[k], pairs[k]) - found.lower_bound;
     gaps[k] = found.optimal && gap <= 1e-9 * (1.0 + found.cost) ? 0.0 : std::max(gap, 0.0);
   }
   return gaps;
 }
 
-void MallowsEngine::derivatives(const Parameters& now, std::size_t k, std::span<double> score, std::span<double> information) const {
+void MallowsEngine::derivatives(const Parameters& now, std::size_t k, std::span<double> score,
+                                std::span<double> information) const {
   const double theta = now.theta[k][0];
   const std::vector<double> mean = mean_distances(theta, num_items_), variance = variance_distances(theta, num_items_);
   const std::vector<std::uint32_t> d = distances(now.centre[k]);

@@ -48,9 +48,9 @@ class MallowsEngine : public Engine {
   PairBits bits_;
 };
 
-// How far each centre may be from the best one for its members: 0 where it is proven best. `pairs` holds the pairwise weights of each
-// group's share, `mass` its size.
-std::vector<double> consensus_gaps(const Parameters& now, std::span<const double> mass, std::span<const PairMatrix> pairs, double total,
-                                   ConsensusMethod method, const ConsensusLimits& limits);
+// How far each centre may be from the best one for its members: 0 where it is proven best. `pairs` holds the pairwise weights of
+// each group's share, `mass` its size.
+std::vector<double> consensus_gaps(const Parameters& now, std::span<const double> mass, std::span<const PairMatrix> pairs,
+                                   double total, ConsensusMethod method, const ConsensusLimits& limits);
 
 }  // namespace caucus::mallows_mixture

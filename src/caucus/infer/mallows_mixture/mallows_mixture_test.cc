@@ -1,9 +1,9 @@
 // Mixtures of Mallows and generalized Mallows models: oracles, known optima, monotone EM, uncertainty.
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-
-#include <gtest/gtest.h>
 
 #include "caucus/base/error.h"
 #include "caucus/base/numeric.h"
@@ -109,8 +109,10 @@ TEST(MallowsEngine, EmNeverFallsWithExactConsensus) {
       const Parameters truth = random_parameters(8, 3, 0.5, 2);
       const Dataset data = drawn(8, 800, truth, partial, 3);
       const MallowsEngine engine(data.rankings, 8, ConsensusMethod::exact, {});
-      const EmResult result = run_em(engine, random_parameters(8, 3, 0.2, 9), {500, 1e-12, accelerate}, 1, [](int, double) -> StopReason* { return nullptr; });
-      for (std::size_t i = 1; i < result.trace.size(); ++i) EXPECT_GE(result.trace[i], result.trace[i - 1] - 1e-9 * std::abs(result.trace[i]));
+      const EmResult result = run_em(engine, random_parameters(8, 3, 0.2, 9), {500, 1e-12, accelerate}, 1,
+                                     [](int, double) -> StopReason* { return nullptr; });
+      for (std::size_t i = 1; i < result.trace.size(); ++i)
+        EXPECT_GE(result.trace[i], result.trace[i - 1] - 1e-9 * std::abs(result.trace[i]));
       EXPECT_EQ(result.stop_reason, StopReason::converged);
       EXPECT_NEAR(result.loglik, direct_loglik(data, result.parameters), 1e-8 * std::abs(result.loglik));
       EXPECT_EQ(result.trace.back(), result.loglik);
@@ -122,7 +124,8 @@ TEST(MallowsEngine, AccelerationEndsAtTheSameOptimum) {
   const Dataset data = drawn(7, 500, truth, false, 4);
   const MallowsEngine engine(data.rankings, 7, ConsensusMethod::exact, {});
   const auto go = [](int, double) -> StopReason* { return nullptr; };
-  const EmResult slow = run_em(engine, truth, {20000, 1e-13, false}, 1, go), fast = run_em(engine, truth, {20000, 1e-13, true}, 1, go);
+  const EmResult slow = run_em(engine, truth, {20000, 1e-13, false}, 1, go),
+                 fast = run_em(engine, truth, {20000, 1e-13, true}, 1, go);
   EXPECT_EQ(slow.parameters.centre, fast.parameters.centre);
   EXPECT_NEAR(slow.loglik, fast.loglik, 1e-9 * std::abs(slow.loglik));
   EXPECT_LE(fast.iterations, slow.iterations);
@@ -135,15 +138,17 @@ TEST(GeneralizedEngine, EmNeverFalls) {
     const GeneralizedEngine engine(data.rankings, 7, code, ConsensusMethod::exact, {});
     const MallowsEngine plain(data.rankings, 7, ConsensusMethod::local, {});
     const Starts starts(plain, data.rankings, 2, MallowsStart::random, 3);
-    const EmResult result =
-        run_em(engine, engine.from_labels(starts.labels(0), 2), {400, 1e-12, true}, 1, [](int, double) -> StopReason* { return nullptr; });
-    for (std::size_t i = 1; i < result.trace.size(); ++i) EXPECT_GE(result.trace[i], result.trace[i - 1] - 1e-9 * std::abs(result.trace[i]));
+    const EmResult result = run_em(engine, engine.from_labels(starts.labels(0), 2), {400, 1e-12, true}, 1,
+                                   [](int, double) -> StopReason* { return nullptr; });
+    for (std::size_t i = 1; i < result.trace.size(); ++i)
+      EXPECT_GE(result.trace[i], result.trace[i - 1] - 1e-9 * std::abs(result.trace[i]));
     double total = 0.0;
     for (std::size_t i = 0; i < data.rankings.size(); ++i) {
       std::vector<double> parts;
       for (std::size_t k = 0; k < 2; ++k)
-        parts.push_back(std::log(result.parameters.weight[k]) +
-                        GeneralizedMallows(result.parameters.centre[k], result.parameters.theta[k], code).log_prob(data.rankings[i].items()));
+        parts.push_back(
+            std::log(result.parameters.weight[k]) +
+            GeneralizedMallows(result.parameters.centre[k], result.parameters.theta[k], code).log_prob(data.rankings[i].items()));
       total += data.rankings.weights()[i] * log_sum_exp(parts);
     }
     EXPECT_NEAR(result.loglik, total, 1e-8 * std::abs(total));
@@ -197,7 +202,8 @@ TEST(Uncertainty, BootstrapKnowsWhatIsCertain) {
   EXPECT_EQ(centre, truth.centre[0]);
   for (std::size_t i = 0; i < 5; ++i)
     for (std::size_t j = i + 1; j < 5; ++j) {
-      const double before = result.stability->pairs[0][centre[i] * 5 + centre[j]], after = result.stability->pairs[0][centre[j] * 5 + centre[i]];
+      const double before = result.stability->pairs[0][centre[i] * 5 + centre[j]],
+                   after = result.stability->pairs[0][centre[j] * 5 + centre[i]];
       EXPECT_NEAR(before + after, 1.0, 1e-12);
       EXPECT_GT(before, 0.95);
     }
@@ -333,7 +339,8 @@ TEST(MallowsFamily, RefusesByName) {
 
 // Exact optima and best known mixtures, found by enumeration and by other programs (design notes, peers).
 TEST(MallowsGolden, ApaAndSushi) {
-  const std::string apa_path = testing::shared_data("classic/apa1980_complete.soc"), sushi_path = testing::shared_data("preflib/00014-00000001.soc");
+  const std::string apa_path = testing::shared_data("classic/apa1980_complete.soc"),
+                    sushi_path = testing::shared_data("preflib/00014-00000001.soc");
   CAUCUS_NEEDS(apa_path);
   CAUCUS_NEEDS(sushi_path);
   const Dataset apa = testing::strict_orders(apa_path), sushi = testing::strict_orders(sushi_path);

@@ -1,9 +1,9 @@
 #include "caucus/infer/mallows_mixture/model.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
-
-#include <fmt/format.h>
 
 #include "caucus/base/error.h"
 #include "caucus/base/numeric.h"
@@ -60,11 +60,14 @@ MallowsMixture::MallowsMixture(std::vector<std::string> items, Unranked unranked
 void MallowsMixture::check(const Dataset& data) const {
   Accepts accepts{true, true, true, true};
   if (distance_ != Distance::kendall) accepts = {true, false, false, false};
-  require_accepted(accepts, data, distance_ == Distance::kendall ? "a Mallows model" : fmt::format("a Mallows model under the {} distance", name_of(distance_)));
+  require_accepted(accepts, data,
+                   distance_ == Distance::kendall ? "a Mallows model"
+                                                  : fmt::format("a Mallows model under the {} distance", name_of(distance_)));
   const DataTraits found = traits(data);
   if (found.subset && found.has_ties)
-    throw DataError(fmt::format("{}: a Mallows model does not take ties in rankings of a subset of the items; break the ties, or say --unranked last",
-                                data.source));
+    throw DataError(fmt::format(
+        "{}: a Mallows model does not take ties in rankings of a subset of the items; break the ties, or say --unranked last",
+        data.source));
 }
 
 void MallowsMixture::log_joint(const Dataset& data, std::size_t first, std::size_t count, std::span<double> joint) const {
@@ -114,21 +117,25 @@ nlohmann::json MallowsMixture::to_json() const {
   nlohmann::json json;
   json["components"] = nlohmann::json::array();
   for (std::size_t k = 0; k < num_components(); ++k)
-    json["components"].push_back({{"weight", parameters_.weight[k]}, {"consensus", parameters_.centre[k]}, {"theta", parameters_.theta[k][0]}});
+    json["components"].push_back(
+        {{"weight", parameters_.weight[k]}, {"consensus", parameters_.centre[k]}, {"theta", parameters_.theta[k][0]}});
   if (distance_ != Distance::kendall) json["distance"] = name_of(distance_);
   return json;
 }
 
-GeneralizedMallowsMixture::GeneralizedMallowsMixture(std::vector<std::string> items, Unranked unranked, Parameters parameters, Code code)
+GeneralizedMallowsMixture::GeneralizedMallowsMixture(std::vector<std::string> items, Unranked unranked, Parameters parameters,
+                                                     Code code)
     : FittedModel(std::move(items), unranked), parameters_(std::move(parameters)), code_(code) {
   for (std::size_t k = 0; k < num_components(); ++k) models_.emplace_back(parameters_.centre[k], parameters_.theta[k], code);
 }
 
 void GeneralizedMallowsMixture::check(const Dataset& data) const {
-  require_accepted({true, code_ == Code::s, false, false}, data, fmt::format("the generalized Mallows model in code {}", name_of(code_)));
+  require_accepted({true, code_ == Code::s, false, false}, data,
+                   fmt::format("the generalized Mallows model in code {}", name_of(code_)));
 }
 
-void GeneralizedMallowsMixture::log_joint(const Dataset& data, std::size_t first, std::size_t count, std::span<double> joint) const {
+void GeneralizedMallowsMixture::log_joint(const Dataset& data, std::size_t first, std::size_t count,
+                                          std::span<double> joint) const {
   const std::size_t num = num_components();
   for (std::size_t i = 0; i < count; ++i)
     for (std::size_t k = 0; k < num; ++k)
@@ -147,8 +154,10 @@ nlohmann::json GeneralizedMallowsMixture::to_json() const {
   json["code"] = name_of(code_);
   json["components"] = nlohmann::json::array();
   for (std::size_t k = 0; k < num_components(); ++k)
-    json["components"].push_back(
-        {{"weight", parameters_.weight[k]}, {"consensus", parameters_.centre[k]}, {"theta", parameters_.theta[k]}, {"code", name_of(code_)}});
+    json["components"].push_back({{"weight", parameters_.weight[k]},
+                                  {"consensus", parameters_.centre[k]},
+                                  {"theta", parameters_.theta[k]},
+                                  {"code", name_of(code_)}});
   return json;
 }
 

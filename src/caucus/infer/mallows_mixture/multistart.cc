@@ -54,15 +54,16 @@ RankingSet subsample(const RankingSet& rankings, std::size_t count, std::uint64_
     double hits = 0.0;
     for (; at < seen; at += stride) hits += 1.0;
     if (hits == 0.0) continue;
-    const auto ends = rankings.has_ties() ? rankings.group_ends().subspan(rankings.offsets()[i], rankings.length(i)) : std::span<const std::uint8_t>{};
+    const auto ends = rankings.has_ties() ? rankings.group_ends().subspan(rankings.offsets()[i], rankings.length(i))
+                                          : std::span<const std::uint8_t>{};
     builder.add(rankings[i].items(), hits, ends);
   }
   return builder.build();
 }
 
-// EM stops where every centre is best given the memberships; a neighbouring centre with other memberships may still be better. Tries
-// all swaps of neighbours in all centres (a step with the centres at rest each, a few more for the better ones), follows the best one by EM, and
-// repeats.
+// EM stops where every centre is best given the memberships; a neighbouring centre with other memberships may still be better.
+// Tries all swaps of neighbours in all centres (a step with the centres at rest each, a few more for the better ones), follows the
+// best one by EM, and repeats.
 void improve(const Engine& engine, EmResult& best, const EmOptions& options, int threads, Reporter& reporter) {
   const auto tell = [&](int iteration, double loglik) { return reporter.tell("neighbouring centres", iteration, loglik); };
   const std::size_t num_components = best.parameters.weight.size(), n = engine.num_items();
@@ -73,7 +74,9 @@ void improve(const Engine& engine, EmResult& best, const EmOptions& options, int
       Parameters parameters;
     };
     std::vector<Trial> trials;
-    const auto best_first = [&] { std::stable_sort(trials.begin(), trials.end(), [](const Trial& a, const Trial& b) { return a.loglik > b.loglik; }); };
+    const auto best_first = [&] {
+      std::stable_sort(trials.begin(), trials.end(), [](const Trial& a, const Trial& b) { return a.loglik > b.loglik; });
+    };
     for (std::size_t k = 0; k < num_components; ++k)
       for (std::size_t p = 0; p + 1 < n; ++p) {
         Trial trial{0.0, best.parameters};
@@ -126,7 +129,8 @@ void sort_components(Parameters& parameters) {
   const std::size_t num_components = parameters.weight.size();
   std::vector<std::size_t> order(num_components);
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return parameters.weight[a] > parameters.weight[b]; });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return parameters.weight[a] > parameters.weight[b]; });
   Parameters sorted;
   for (std::size_t k : order) {
     sorted.weight.push_back(parameters.weight[k]);
@@ -167,7 +171,8 @@ MultistartResult run_multistart(const RankingSet& rankings, std::size_t num_item
   parallel_for(ended.size(), outer ? run.threads : 1, [&](std::size_t s) {
     if (s > 0 && reporter.stopped()) return;
     const bool labelled = warm && s + 1 == ended.size();
-    Parameters start = labelled ? (screen ? *full : *engine).from_labels(run.labels, num_components) : engine->from_labels(starts.labels(s), num_components);
+    Parameters start = labelled ? (screen ? *full : *engine).from_labels(run.labels, num_components)
+                                : engine->from_labels(starts.labels(s), num_components);
     ended[s] = run_em(*engine, std::move(start), screening, outer ? 1 : run.threads,
                       [&](int iteration, double loglik) { return reporter.tell("em", iteration, loglik); });
   });

@@ -13,10 +13,10 @@ namespace caucus::mallows_mixture {
 
 struct MultistartResult {
   EmResult best;
-  int starts = 0;     // made
-  int finished = 0;   // ran to their end
-  int agreed = 0;     // ended (after improvement, for the few best) within 1e-7 (relative) of the best log-likelihood
-  bool improved = false;  // moves of the centres found more than all starts did
+  int starts = 0;               // made
+  int finished = 0;             // ran to their end
+  int agreed = 0;               // ended (after improvement, for the few best) within 1e-7 (relative) of the best log-likelihood
+  bool improved = false;        // moves of the centres found more than all starts did
   std::size_t screened_on = 0;  // distinct rankings that the starts saw; fewer than all in large data
 };
 

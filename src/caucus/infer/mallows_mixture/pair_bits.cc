@@ -9,7 +9,6 @@ namespace caucus::mallows_mixture {
 
 namespace {
 
-
 CAUCUS_CLONES void count_complete(const std::uint64_t* forward, const std::uint64_t* centre, std::size_t words, std::size_t count,
                                   std::uint16_t* out) {
   if (words == 1) {
@@ -24,8 +23,8 @@ CAUCUS_CLONES void count_complete(const std::uint64_t* forward, const std::uint6
   }
 }
 
-CAUCUS_CLONES void count_partial(const std::uint64_t* forward, const std::uint64_t* backward, const std::uint64_t* centre, std::size_t words,
-                                 std::size_t count, std::uint16_t* out) {
+CAUCUS_CLONES void count_partial(const std::uint64_t* forward, const std::uint64_t* backward, const std::uint64_t* centre,
+                                 std::size_t words, std::size_t count, std::uint16_t* out) {
   for (std::size_t i = 0; i < count; ++i, forward += words, backward += words) {
     int total = 0;
     for (std::size_t w = 0; w < words; ++w) total += std::popcount((forward[w] & ~centre[w]) | (backward[w] & centre[w]));
@@ -52,13 +51,20 @@ void add_chunks(const std::uint64_t* bits, std::size_t words, std::size_t chunks
 void add_chunks_any(const std::uint64_t* bits, std::size_t words, std::size_t chunks, unsigned chunk_bits, std::size_t count,
                     const double* weights, std::size_t num_components, double* table) {
   switch (num_components) {
-    case 1: return add_chunks<1>(bits, words, chunks, chunk_bits, count, weights, table);
-    case 2: return add_chunks<2>(bits, words, chunks, chunk_bits, count, weights, table);
-    case 3: return add_chunks<3>(bits, words, chunks, chunk_bits, count, weights, table);
-    case 4: return add_chunks<4>(bits, words, chunks, chunk_bits, count, weights, table);
-    case 5: return add_chunks<5>(bits, words, chunks, chunk_bits, count, weights, table);
-    case 6: return add_chunks<6>(bits, words, chunks, chunk_bits, count, weights, table);
-    default: break;
+    case 1:
+      return add_chunks<1>(bits, words, chunks, chunk_bits, count, weights, table);
+    case 2:
+      return add_chunks<2>(bits, words, chunks, chunk_bits, count, weights, table);
+    case 3:
+      return add_chunks<3>(bits, words, chunks, chunk_bits, count, weights, table);
+    case 4:
+      return add_chunks<4>(bits, words, chunks, chunk_bits, count, weights, table);
+    case 5:
+      return add_chunks<5>(bits, words, chunks, chunk_bits, count, weights, table);
+    case 6:
+      return add_chunks<6>(bits, words, chunks, chunk_bits, count, weights, table);
+    default:
+      break;
   }
   const std::uint64_t mask = (std::uint64_t{1} << chunk_bits) - 1;
   const std::size_t per_word = 64 / chunk_bits, values = std::size_t{1} << chunk_bits;
@@ -111,7 +117,8 @@ void PairBits::distances(std::span<const std::uint64_t> centre, std::size_t firs
   if (backward_.empty())
     count_complete(forward_.data() + first * words_, centre.data(), words_, out.size(), out.data());
   else
-    count_partial(forward_.data() + first * words_, backward_.data() + first * words_, centre.data(), words_, out.size(), out.data());
+    count_partial(forward_.data() + first * words_, backward_.data() + first * words_, centre.data(), words_, out.size(),
+                  out.data());
 }
 
 PairBits::Sums::Sums(const PairBits& bits, std::size_t num_components)
@@ -120,8 +127,8 @@ PairBits::Sums::Sums(const PairBits& bits, std::size_t num_components)
 }
 
 void PairBits::Sums::add(const PairBits& bits, std::size_t first, std::size_t count, std::span<const double> weights) {
-  add_chunks_any(bits.forward_.data() + first * bits.words_, bits.words_, bits.chunks_, bits.chunk_bits_, count, weights.data(), components_,
-                 forward_.data());
+  add_chunks_any(bits.forward_.data() + first * bits.words_, bits.words_, bits.chunks_, bits.chunk_bits_, count, weights.data(),
+                 components_, forward_.data());
   if (!backward_.empty())
     add_chunks_any(bits.backward_.data() + first * bits.words_, bits.words_, bits.chunks_, bits.chunk_bits_, count, weights.data(),
                    components_, backward_.data());

@@ -1,10 +1,9 @@
 #include "caucus/infer/mallows_mixture/starts.h"
 
+#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-
-#include <Eigen/Eigenvalues>
 
 #include "caucus/base/numeric.h"
 #include "caucus/base/random.h"
@@ -13,7 +12,8 @@
 
 namespace caucus::mallows_mixture {
 
-Starts::Starts(const MallowsEngine& engine, const RankingSet& rankings, std::size_t num_components, MallowsStart kind, std::uint64_t seed)
+Starts::Starts(const MallowsEngine& engine, const RankingSet& rankings, std::size_t num_components, MallowsStart kind,
+               std::uint64_t seed)
     : engine_(engine), rankings_(rankings), num_components_(num_components), kind_(kind), seed_(seed) {
   if (num_components > 1 && (kind == MallowsStart::spectral || kind == MallowsStart::automatic)) embed();
 }
@@ -29,7 +29,8 @@ std::vector<std::uint32_t> Starts::labels(std::uint64_t index) const {
   if (kind == MallowsStart::spectral) return spectral_labels(stream);
   // Starts run in parallel already, so one thread each.
   if (kind == MallowsStart::tensor)
-    return tensor::tensor_labels(rankings_, Unranked::last, tensor::tensor_start(rankings_, engine_.num_items(), num_components_, seed_ + index), 1);
+    return tensor::tensor_labels(rankings_, Unranked::last,
+                                 tensor::tensor_start(rankings_, engine_.num_items(), num_components_, seed_ + index), 1);
   return kmeans_labels(stream, kind == MallowsStart::kmeans, kind == MallowsStart::kmeans ? 5 : 0);
 }
 
@@ -80,7 +81,8 @@ void Starts::embed() {
   scores_.resize(count * dimensions_);
   for (std::size_t i = 0; i < count; ++i) {
     fill(i);
-    Eigen::Map<Eigen::VectorXd>(scores_.data() + i * dimensions_, static_cast<Eigen::Index>(dimensions_)) = directions.transpose() * (x - mean);
+    Eigen::Map<Eigen::VectorXd>(scores_.data() + i * dimensions_, static_cast<Eigen::Index>(dimensions_)) =
+        directions.transpose() * (x - mean);
   }
 }
 
@@ -91,7 +93,8 @@ std::vector<std::uint32_t> Starts::spectral_labels(RandomStream& stream) const {
   std::vector<double> centre(num_components_ * d), nearest(count, infinity), chance(count);
   const auto distance = [&](std::size_t i, std::size_t k) {
     double total = 0.0;
-    for (std::size_t j = 0; j < d; ++j) total += (scores_[i * d + j] - centre[k * d + j]) * (scores_[i * d + j] - centre[k * d + j]);
+    for (std::size_t j = 0; j < d; ++j)
+      total += (scores_[i * d + j] - centre[k * d + j]) * (scores_[i * d + j] - centre[k * d + j]);
     return total;
   };
   for (std::size_t k = 0; k < num_components_; ++k) {
@@ -130,7 +133,8 @@ std::vector<std::uint32_t> Starts::kmeans_labels(RandomStream& stream, bool plus
   std::vector<double> chance(count);
   const auto draw_centre = [&](bool far) {
     double total = 0.0;
-    for (std::size_t i = 0; i < count; ++i) total += chance[i] = rankings_.weights()[i] * (far ? static_cast<double>(least[i]) : 1.0);
+    for (std::size_t i = 0; i < count; ++i)
+      total += chance[i] = rankings_.weights()[i] * (far ? static_cast<double>(least[i]) : 1.0);
     const RankingView ranking = rankings_[total > 0.0 ? stream.categorical(chance) : stream.below(count)];
     // Ties and unlisted items in random order.
     std::vector<ItemId> order(ranking.items().begin(), ranking.items().end());

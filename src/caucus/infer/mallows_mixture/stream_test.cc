@@ -1,12 +1,10 @@
 // Method tensor from rankings that go by: the same fit as from all of them at once.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <cmath>
 #include <filesystem>
-
-#include <gtest/gtest.h>
-
-#include <fmt/format.h>
 
 #include "caucus/base/error.h"
 #include "caucus/infer/mallows_mixture/family.h"
@@ -20,7 +18,9 @@ namespace fs = std::filesystem;
 
 class TensorStream : public ::testing::Test {
  protected:
-  TensorStream() : folder_(fs::temp_directory_path() / fmt::format("caucus-tensor-stream-{}", ::getpid())) { fs::create_directories(folder_); }
+  TensorStream() : folder_(fs::temp_directory_path() / fmt::format("caucus-tensor-stream-{}", ::getpid())) {
+    fs::create_directories(folder_);
+  }
   ~TensorStream() override { fs::remove_all(folder_); }
 
   std::string draw(const std::string& name, Parameters truth, std::size_t count, std::size_t length = 0) {
@@ -52,7 +52,8 @@ TEST_F(TensorStream, SameFitAsWithAllRankingsInMemory) {
   Parameters apart{{0.6, 0.4}, {{0, 1, 2, 3, 4, 5, 6}, {3, 1, 0, 6, 5, 4, 2}}, {{0.9}, {0.6}}};
   // Sharp models with a common prefix: the branch that counts again.
   Parameters prefix{{0.5, 0.5}, {{0, 1, 2, 3, 4, 5, 6, 7, 8}, {0, 1, 2, 3, 8, 7, 6, 5, 4}}, {{3.0}, {3.0}}};
-  for (const auto& [name, truth] : {std::pair<std::string, Parameters>{"apart.jsonl", apart}, {"apart.soc", apart}, {"prefix.jsonl", prefix}}) {
+  for (const auto& [name, truth] :
+       {std::pair<std::string, Parameters>{"apart.jsonl", apart}, {"apart.soc", apart}, {"prefix.jsonl", prefix}}) {
     SCOPED_TRACE(name);
     const std::string path = draw(name, truth, 30000);
     const Dataset data = read_dataset(path);
@@ -78,7 +79,8 @@ TEST_F(TensorStream, SameFitAsWithAllRankingsInMemory) {
 }
 
 TEST_F(TensorStream, SameBitsForAnyNumberOfThreads) {
-  const std::string path = draw("bits.jsonl", {{0.7, 0.3}, {{0, 1, 2, 3, 4, 5, 6, 7}, {7, 5, 6, 0, 2, 1, 4, 3}}, {{0.5}, {0.8}}}, 40000);
+  const std::string path =
+      draw("bits.jsonl", {{0.7, 0.3}, {{0, 1, 2, 3, 4, 5, 6, 7}, {7, 5, 6, 0, 2, 1, 4, 3}}, {{0.5}, {0.8}}}, 40000);
   const FitOutcome one = stream_fit(path, 1, 1 << 20, options_);
   for (const int threads : {2, 4}) {
     const FitOutcome many = stream_fit(path, threads, 1 << 20, options_);

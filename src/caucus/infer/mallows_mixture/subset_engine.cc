@@ -12,7 +12,8 @@
 
 namespace caucus::mallows_mixture {
 
-SubsetEngine::SubsetEngine(const RankingSet& rankings, std::size_t num_items, ConsensusMethod consensus, int completions, std::uint64_t seed)
+SubsetEngine::SubsetEngine(const RankingSet& rankings, std::size_t num_items, ConsensusMethod consensus, int completions,
+                           std::uint64_t seed)
     : rankings_(rankings),
       num_items_(num_items),
       consensus_(consensus),
@@ -42,7 +43,8 @@ double SubsetEngine::step(const Parameters& now, bool move_centres, int threads,
             for (std::size_t c = 0; c < completions_; ++c)
               weights[c] = draw_completion(rankings_[i].items(), now.centre[k], now.theta[k][0], stream,
                                            std::span(completed).subspan((k * completions_ + c) * n, n));
-            joint[k] = (now.weight[k] > 0.0 ? std::log(now.weight[k]) : -infinity) + log_sum_exp(weights) - std::log(static_cast<double>(completions_));
+            joint[k] = (now.weight[k] > 0.0 ? std::log(now.weight[k]) : -infinity) + log_sum_exp(weights) -
+                       std::log(static_cast<double>(completions_));
           }
           const double total = log_sum_exp(joint), weight = rankings_.weights()[i];
           part.loglik += weight * total;
@@ -100,7 +102,8 @@ void SubsetEngine::log_joint(const Parameters& now, int threads, std::span<doubl
     parallel_for(blocks.count(), threads, [&](std::size_t b) {
       for (std::size_t i = blocks.begin(b); i < blocks.end(b); ++i) {
         RandomStream stream(1, Purpose::augment, i * num_components + k);
-        out[i * num_components + k] = log_weight + subset_probability(rankings_[i].items(), position, now.theta[k][0], stream).log_prob;
+        out[i * num_components + k] =
+            log_weight + subset_probability(rankings_[i].items(), position, now.theta[k][0], stream).log_prob;
       }
     });
   }

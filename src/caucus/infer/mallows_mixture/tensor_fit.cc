@@ -56,7 +56,8 @@ constexpr std::string_view who = "method tensor of family mallows";
 constexpr std::size_t max_items = 400;
 void require_few(std::size_t num_items, const std::string& source) {
   if (num_items > max_items)
-    throw DataError(fmt::format("{}: {} counts triples of items and takes {} items at most, not {}; say --method em", source, who, max_items, num_items));
+    throw DataError(fmt::format("{}: {} counts triples of items and takes {} items at most, not {}; say --method em", source, who,
+                                max_items, num_items));
 }
 
 FitResult from_learned(const tensor::LearnResult& learned, std::span<const std::string> items) {
@@ -197,7 +198,8 @@ FitResult fit_by_tensor(RankingStream& rankings, const MallowsOptions& options, 
   result.loglik = total.loglik;
   result.entropy = total.entropy;
   result.trace.push_back(total.loglik);
-  result.centre_gaps = consensus_gaps(result.parameters, total.mass, total.pairs, rankings.total_weight(), options.consensus, limits_of(run));
+  result.centre_gaps =
+      consensus_gaps(result.parameters, total.mass, total.pairs, rankings.total_weight(), options.consensus, limits_of(run));
   warn_about_groups(result, n, rankings.total_weight());
   return result;
 }

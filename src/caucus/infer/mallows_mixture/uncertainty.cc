@@ -1,9 +1,8 @@
 #include "caucus/infer/mallows_mixture/uncertainty.h"
 
+#include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
-
-#include <Eigen/Cholesky>
 
 #include "caucus/base/numeric.h"
 #include "caucus/base/parallel.h"
@@ -79,8 +78,8 @@ StandardErrors standard_errors(const Engine& engine, const Parameters& p, std::s
   const auto head = static_cast<Eigen::Index>(num_weights);
   for (std::size_t l = 0; l < live.size(); ++l) {
     if (num_weights == 0) break;
-    const double variance =
-        l < num_weights ? covariance(static_cast<Eigen::Index>(l), static_cast<Eigen::Index>(l)) : covariance.topLeftCorner(head, head).sum();
+    const double variance = l < num_weights ? covariance(static_cast<Eigen::Index>(l), static_cast<Eigen::Index>(l))
+                                            : covariance.topLeftCorner(head, head).sum();
     if (variance >= 0.0) result.weight[live[l]] = std::sqrt(variance);
   }
   for (std::size_t f = 0; f < free.size(); ++f) {
@@ -90,8 +89,8 @@ StandardErrors standard_errors(const Engine& engine, const Parameters& p, std::s
   return result;
 }
 
-Stability bootstrap(const RankingSet& rankings, std::size_t num_items, const Parameters& fitted, const EmOptions& options, const MakeEngine& make_engine,
-                    int resamples, const Run& run) {
+Stability bootstrap(const RankingSet& rankings, std::size_t num_items, const Parameters& fitted, const EmOptions& options,
+                    const MakeEngine& make_engine, int resamples, const Run& run) {
   const std::size_t num_components = fitted.weight.size(), n = num_items, count = rankings.size();
   std::vector<Parameters> fits(static_cast<std::size_t>(resamples));
   // Cumulative counts: a resample draws as many ballots as there are, each row with its own weight of one.
@@ -123,7 +122,8 @@ Stability bootstrap(const RankingSet& rankings, std::size_t num_items, const Par
     std::vector<double> cost(num_components * num_components);
     for (std::size_t k = 0; k < num_components; ++k)
       for (std::size_t l = 0; l < num_components; ++l)
-        cost[k * num_components + l] = static_cast<double>(kendall_distance(fitted.centre[k], fit.centre[l])) + std::abs(fitted.weight[k] - fit.weight[l]);
+        cost[k * num_components + l] =
+            static_cast<double>(kendall_distance(fitted.centre[k], fit.centre[l])) + std::abs(fitted.weight[k] - fit.weight[l]);
     const std::vector<std::size_t> match = solve_assignment(cost, num_components);
     for (std::size_t k = 0; k < num_components; ++k) {
       const std::vector<ItemId>& centre = fit.centre[match[k]];
@@ -138,7 +138,9 @@ Stability bootstrap(const RankingSet& rankings, std::size_t num_items, const Par
   const double share = 1.0 / result.resamples;
   const auto interval = [](std::vector<double> values) {
     std::sort(values.begin(), values.end());
-    const auto at = [&](double q) { return values[static_cast<std::size_t>(std::lround(q * static_cast<double>(values.size() - 1)))]; };
+    const auto at = [&](double q) {
+      return values[static_cast<std::size_t>(std::lround(q * static_cast<double>(values.size() - 1)))];
+    };
     return std::pair{at(0.025), at(0.975)};
   };
   for (std::size_t k = 0; k < num_components; ++k) {

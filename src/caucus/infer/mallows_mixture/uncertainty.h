@@ -10,23 +10,24 @@
 namespace caucus::mallows_mixture {
 
 struct StandardErrors {
-  bool available = false;                    // false: too many parameters, or the information is not positive definite
-  std::vector<std::optional<double>> weight;               // K; empty for a weight at 0 or 1
-  std::vector<std::vector<std::optional<double>>> theta;   // K; empty for a dispersion at a bound
+  bool available = false;                                 // false: too many parameters, or the information is not positive definite
+  std::vector<std::optional<double>> weight;              // K; empty for a weight at 0 or 1
+  std::vector<std::vector<std::optional<double>>> theta;  // K; empty for a dispersion at a bound
 };
 // Observed information by Louis (1982), centres held fixed. O(N p^2), p parameters, at most 400.
-StandardErrors standard_errors(const Engine& engine, const Parameters& parameters, std::span<const double> ranking_weights, int threads);
+StandardErrors standard_errors(const Engine& engine, const Parameters& parameters, std::span<const double> ranking_weights,
+                               int threads);
 
 struct Stability {
   int resamples = 0;
   // pairs[k][a * n + b]: share of the resamples in which the matched component puts a before b.
   std::vector<std::vector<double>> pairs;
-  std::vector<double> unchanged;             // share with exactly the same consensus
+  std::vector<double> unchanged;                                           // share with exactly the same consensus
   std::vector<std::pair<double, double>> weight_interval, theta_interval;  // 95% percentile; theta only with one per component
 };
 // Resamples the counts of the distinct rankings (multinomial), continues EM from the fit, and matches components by the least
 // total distance of their centres.
-Stability bootstrap(const RankingSet& rankings, std::size_t num_items, const Parameters& fitted, const EmOptions& options, const MakeEngine& make_engine,
-                    int resamples, const Run& run);
+Stability bootstrap(const RankingSet& rankings, std::size_t num_items, const Parameters& fitted, const EmOptions& options,
+                    const MakeEngine& make_engine, int resamples, const Run& run);
 
 }  // namespace caucus::mallows_mixture

@@ -21,7 +21,8 @@ Shape shape_of(std::size_t length, std::size_t num_items, Unranked unranked) {
   if (unranked == Unranked::absent || length == num_items) return {listed, listed == 0 ? 0 : listed - 1, false};
   if (length == 0) return {};
   // A short rest is listed too: no subtraction, no cancellation, and little longer.
-  if (2 * (num_items - length) <= length) return {static_cast<std::uint32_t>(num_items), listed == num_items ? listed - 1 : listed, false};
+  if (2 * (num_items - length) <= length)
+    return {static_cast<std::uint32_t>(num_items), listed == num_items ? listed - 1 : listed, false};
   return {listed, listed, true};
 }
 

@@ -14,7 +14,7 @@ namespace caucus::pl_mixture {
 // left after the last stage is either listed behind the stages (explicit: complete rankings and subsets, whose last listed
 // item is never a choice) or all items that the ranking does not list (implicit: ballots that stop early).
 struct Batch {
-  struct Group {  // rankings of one shape
+  struct Group {                       // rankings of one shape
     std::size_t first = 0, count = 0;  // ranking numbers
     std::size_t begin = 0;             // of the first in items
     std::uint32_t length = 0;          // items stored per ranking
@@ -27,10 +27,10 @@ struct Batch {
   std::vector<std::uint16_t> items16;  // one of the two, by the number of items
   std::vector<std::uint32_t> items32;
   std::vector<double> weights;
-  std::vector<std::uint32_t> source;   // which ranking of the set
+  std::vector<std::uint32_t> source;  // which ranking of the set
   std::vector<Group> groups;
-  double silent_weight = 0.0;          // of rankings that say nothing (one item, or none)
-  double total_weight = 0.0;           // of all
+  double silent_weight = 0.0;  // of rankings that say nothing (one item, or none)
+  double total_weight = 0.0;   // of all
   std::uint32_t max_length = 0;
 };
 
@@ -41,20 +41,21 @@ struct PassSums {
   double loglik = 0.0;
   std::vector<double> responsibility;  // [k]
   std::vector<double> wins;            // [i * lanes + k]: weight with which item i was chosen
-  std::vector<double> exposure;        // [i * lanes + k]: sum of weight / (worth of what was left), over the stages where i was there
+  std::vector<double> exposure;  // [i * lanes + k]: sum of weight / (worth of what was left), over the stages where i was there
 };
 
 // Components are SIMD lanes: the numbers of one item for all components lie side by side, so no gather or scatter is needed.
 std::size_t padded_components(std::size_t num_components);
 
 // worths[i * lanes + k] in (0, 1], padding lanes 1; prior[k] the mixing weights, padding 0. With `posterior` (count * K, in batch
-// order) the memberships are kept; with `fixed` (same layout) they are taken from there instead and loglik is the weighted complete-data one.
+// order) the memberships are kept; with `fixed` (same layout) they are taken from there instead and loglik is the weighted
+// complete-data one.
 struct PassInput {
   std::span<const double> worths;
   std::span<const double> prior;
   std::size_t num_components = 1;
   double* posterior = nullptr;
-  double* row_loglik = nullptr;        // log P of each ranking, in batch order
+  double* row_loglik = nullptr;  // log P of each ranking, in batch order
 };
 
 // One fused E-step and accumulation: O(total length * K). Fixed blocks, so the same bits on any number of threads.

@@ -101,11 +101,15 @@ BootstrapResult bootstrap(const Dataset& data, const Parameters& fitted, const O
           ties.log_delta.push_back(fitted.ties.log_delta[o]);
         }
         start.ties = std::move(ties);
-        estimates[b] = maximise(objective, std::move(start), {options.max_iterations, options.tolerance, !options.estimate_weights, "bootstrap"}, Run{}).parameters;
+        estimates[b] = maximise(objective, std::move(start),
+                                {options.max_iterations, options.tolerance, !options.estimate_weights, "bootstrap"}, Run{})
+                           .parameters;
       } else {
         Parameters start = fitted;
         if (objective.tie_orders().empty()) start.ties = {};
-        estimates[b] = maximise(objective, std::move(start), {options.max_iterations, options.tolerance, !options.estimate_weights, "bootstrap"}, Run{}).parameters;
+        estimates[b] = maximise(objective, std::move(start),
+                                {options.max_iterations, options.tolerance, !options.estimate_weights, "bootstrap"}, Run{})
+                           .parameters;
       }
       estimates[b].centre_all();
       done[b] = 1;
@@ -119,7 +123,8 @@ BootstrapResult bootstrap(const Dataset& data, const Parameters& fitted, const O
 
   BootstrapResult result;
   result.samples = static_cast<int>(kept.size());
-  const auto summarise = [&](auto&& value, std::size_t size, std::vector<double>& error, std::vector<double>& low, std::vector<double>& high) {
+  const auto summarise = [&](auto&& value, std::size_t size, std::vector<double>& error, std::vector<double>& low,
+                             std::vector<double>& high) {
     for (std::size_t j = 0; j < size; ++j) {
       std::vector<double> values;
       for (const Parameters& estimate : kept) values.push_back(value(estimate, j));
@@ -131,9 +136,10 @@ BootstrapResult bootstrap(const Dataset& data, const Parameters& fitted, const O
       high.push_back(quantile(values, 0.975));
     }
   };
-  summarise([](const Parameters& p, std::size_t j) { return p.utilities[j]; }, fitted.utilities.size(), result.utilities, result.utilities_low,
-            result.utilities_high);
-  summarise([](const Parameters& p, std::size_t k) { return p.weights[k]; }, num, result.weights, result.weights_low, result.weights_high);
+  summarise([](const Parameters& p, std::size_t j) { return p.utilities[j]; }, fitted.utilities.size(), result.utilities,
+            result.utilities_low, result.utilities_high);
+  summarise([](const Parameters& p, std::size_t k) { return p.weights[k]; }, num, result.weights, result.weights_low,
+            result.weights_high);
   return result;
 }
 

@@ -5,8 +5,9 @@
 
 namespace caucus::pl_mixture {
 
-// Refits `samples` data sets, drawn from the fitted model with the ballots' lengths (or the races' entrants) as they were, or by resampling the
-// rankings, each from the fit itself, and matches components by utilities. Sample b draws from stream (seed, Purpose::bootstrap, b).
+// Refits `samples` data sets, drawn from the fitted model with the ballots' lengths (or the races' entrants) as they were, or by
+// resampling the rankings, each from the fit itself, and matches components by utilities. Sample b draws from stream (seed,
+// Purpose::bootstrap, b).
 BootstrapResult bootstrap(const Dataset& data, const Parameters& fitted, const Options& options, double strength, const Run& run,
                           StopReason& stop_reason);
 

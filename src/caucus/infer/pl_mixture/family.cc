@@ -1,9 +1,9 @@
 #include "caucus/infer/pl_mixture/family.h"
 
+#include <fmt/format.h>
+
 #include <fstream>
 #include <sstream>
-
-#include <fmt/format.h>
 
 #include "caucus/infer/pl_mixture/fit.h"
 #include "caucus/infer/pl_mixture/fitted.h"
@@ -55,7 +55,8 @@ Parameters read_init(const std::string& path, const Dataset& data, int num_compo
 nlohmann::json component_json(const Result& result, std::size_t k) {
   const std::size_t n = result.parameters.num_items;
   const auto part = [&](const std::vector<double>& values) {
-    return std::vector<double>(values.begin() + static_cast<std::ptrdiff_t>(k * n), values.begin() + static_cast<std::ptrdiff_t>((k + 1) * n));
+    return std::vector<double>(values.begin() + static_cast<std::ptrdiff_t>(k * n),
+                               values.begin() + static_cast<std::ptrdiff_t>((k + 1) * n));
   };
   nlohmann::json json = nlohmann::json::object();
   if (result.errors) {
@@ -64,22 +65,17 @@ nlohmann::json component_json(const Result& result, std::size_t k) {
     if (!result.errors->weights.empty()) json["weight_standard_error"] = result.errors->weights[k];
   }
   if (result.bootstrap) {
-    json["bootstrap"] = {{"standard_errors", part(result.bootstrap->utilities)},
-                         {"utilities_low", part(result.bootstrap->utilities_low)},
-                         {"utilities_high", part(result.bootstrap->utilities_high)},
-                         {"weight_standard_error", result.bootstrap->weights[k]},
-                         {"weight_low", result.bootstrap->weights_low[k]},
-                         {"weight_high", result.bootstrap->weights_high[k]}};
+    json["bootstrap"] = {
+        {"standard_errors", part(result.bootstrap->utilities)},     {"utilities_low", part(result.bootstrap->utilities_low)},
+        {"utilities_high", part(result.bootstrap->utilities_high)}, {"weight_standard_error", result.bootstrap->weights[k]},
+        {"weight_low", result.bootstrap->weights_low[k]},           {"weight_high", result.bootstrap->weights_high[k]}};
   }
   if (result.posterior) {
-    json["posterior"] = {{"utilities_mean", part(result.posterior->mean)},
-                         {"utilities_deviation", part(result.posterior->deviation)},
-                         {"utilities_low", part(result.posterior->low)},
-                         {"utilities_high", part(result.posterior->high)},
-                         {"weight_mean", result.posterior->weight_mean[k]},
-                         {"weight_deviation", result.posterior->weight_deviation[k]},
-                         {"weight_low", result.posterior->weight_low[k]},
-                         {"weight_high", result.posterior->weight_high[k]}};
+    json["posterior"] = {
+        {"utilities_mean", part(result.posterior->mean)},  {"utilities_deviation", part(result.posterior->deviation)},
+        {"utilities_low", part(result.posterior->low)},    {"utilities_high", part(result.posterior->high)},
+        {"weight_mean", result.posterior->weight_mean[k]}, {"weight_deviation", result.posterior->weight_deviation[k]},
+        {"weight_low", result.posterior->weight_low[k]},   {"weight_high", result.posterior->weight_high[k]}};
   }
   if (k < result.infinite.size() && !result.infinite[k].empty()) json["infinite"] = result.infinite[k];
   return json;
@@ -88,7 +84,8 @@ nlohmann::json component_json(const Result& result, std::size_t k) {
 class PlMixtureFamily : public Family {
  public:
   FamilyInfo info() const override {
-    return {"pl", "mixtures of Plackett-Luce models; one group is the Plackett-Luce model itself", methods(), describe_options<Options>(), true};
+    return {"pl", "mixtures of Plackett-Luce models; one group is the Plackett-Luce model itself", methods(),
+            describe_options<Options>(), true};
   }
 
   FitOutcome fit(const Dataset& data, const OptionMap& values, const Run& run) const override {
@@ -116,12 +113,15 @@ class PlMixtureFamily : public Family {
     summary.warnings = result.warnings;
     summary.options = show_options(options);
     summary.details["regularization"] = result.strength;
-    if (result.starts > 1) summary.details["starts"] = {{"tried", result.starts}, {"finished", result.starts_finished}, {"agreeing", result.starts_agreeing}};
+    if (result.starts > 1)
+      summary.details["starts"] = {
+          {"tried", result.starts}, {"finished", result.starts_finished}, {"agreeing", result.starts_agreeing}};
     if (result.bootstrap) summary.details["bootstrap_samples"] = result.bootstrap->samples;
     if (result.posterior) summary.details["draws_loglik"] = result.posterior->loglik;
 
     auto model = std::make_unique<FittedMixture>(data.items, data.unranked, result.parameters);
-    for (std::size_t k = 0; k < result.parameters.num_components(); ++k) model->component_extras.push_back(component_json(result, k));
+    for (std::size_t k = 0; k < result.parameters.num_components(); ++k)
+      model->component_extras.push_back(component_json(result, k));
     if (result.errors && !result.errors->log_ties.empty()) {
       // Of delta itself, by the delta method.
       for (std::size_t o = 0; o < result.errors->log_ties.size(); ++o)

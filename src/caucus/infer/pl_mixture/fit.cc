@@ -1,10 +1,10 @@
 #include "caucus/infer/pl_mixture/fit.h"
 
-#include <algorithm>
-#include <cmath>
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
 
 #include "caucus/base/parallel.h"
 #include "caucus/infer/pl_mixture/bootstrap.h"
@@ -48,7 +48,8 @@ std::vector<std::vector<std::size_t>> runaway_items(const Objective& objective, 
         for (ItemId item : group) {
           if (choice) wins[k * n + item] += q;
           // A tie is a loss too; an unlisted item loses every stage, so listed ones give back the stages after theirs.
-          losses[k * n + item] += q * static_cast<double>(g + (group.size() > 1 ? 1 : 0)) - (rest ? q * static_cast<double>(num_groups) : 0.0);
+          losses[k * n + item] +=
+              q * static_cast<double>(g + (group.size() > 1 ? 1 : 0)) - (rest ? q * static_cast<double>(num_groups) : 0.0);
         }
         ++g;
       });
@@ -79,8 +80,8 @@ PosteriorResult summarise(const std::vector<Parameters>& draws, std::vector<doub
   PosteriorResult result;
   result.draws = static_cast<int>(draws.size());
   result.loglik = std::move(loglik);
-  const auto add = [&](auto&& value, std::size_t size, std::vector<double>& mean, std::vector<double>& deviation, std::vector<double>& low,
-                       std::vector<double>& high) {
+  const auto add = [&](auto&& value, std::size_t size, std::vector<double>& mean, std::vector<double>& deviation,
+                       std::vector<double>& low, std::vector<double>& high) {
     for (std::size_t j = 0; j < size; ++j) {
       std::vector<double> values;
       for (const Parameters& draw : draws) values.push_back(value(draw, j));
@@ -90,22 +91,27 @@ PosteriorResult summarise(const std::vector<Parameters>& draws, std::vector<doub
       for (double v : values) squares += (v - centre_of) * (v - centre_of);
       mean.push_back(centre_of);
       deviation.push_back(values.size() > 1 ? std::sqrt(squares / static_cast<double>(values.size() - 1)) : 0.0);
-      const auto at = [&](double p) { return values[static_cast<std::size_t>(std::lround(p * static_cast<double>(values.size() - 1)))]; };
+      const auto at = [&](double p) {
+        return values[static_cast<std::size_t>(std::lround(p * static_cast<double>(values.size() - 1)))];
+      };
       low.push_back(at(0.025));
       high.push_back(at(0.975));
     }
   };
   const Parameters& first = draws.front();
-  add([](const Parameters& p, std::size_t j) { return p.utilities[j]; }, first.utilities.size(), result.mean, result.deviation, result.low, result.high);
-  add([](const Parameters& p, std::size_t k) { return p.weights[k]; }, first.num_components(), result.weight_mean, result.weight_deviation,
-      result.weight_low, result.weight_high);
+  add([](const Parameters& p, std::size_t j) { return p.utilities[j]; }, first.utilities.size(), result.mean, result.deviation,
+      result.low, result.high);
+  add([](const Parameters& p, std::size_t k) { return p.weights[k]; }, first.num_components(), result.weight_mean,
+      result.weight_deviation, result.weight_low, result.weight_high);
   return result;
 }
 
 // Burn-in starts at the maximum-likelihood estimate; the answer is the posterior mean after label switching is undone.
 Solution sample_posterior(const Objective& objective, const Options& options, const Run& run, Solution start, Result& result) {
-  if (options.burnin >= options.sweeps) throw UsageError(fmt::format("burnin = {} leaves none of {} sweeps", options.burnin, options.sweeps));
-  const GibbsOptions gibbs{options.sweeps, options.burnin, options.prior_shape, options.prior_rate, options.prior_weight, !options.estimate_weights};
+  if (options.burnin >= options.sweeps)
+    throw UsageError(fmt::format("burnin = {} leaves none of {} sweeps", options.burnin, options.sweeps));
+  const GibbsOptions gibbs{options.sweeps,     options.burnin,       options.prior_shape,
+                           options.prior_rate, options.prior_weight, !options.estimate_weights};
   start.parameters.centre_all();
   GibbsDraws draws = gibbs_chain(objective, gibbs, start.parameters, run);
   start.trace = draws.loglik;
@@ -148,8 +154,9 @@ Result fit(const Dataset& data, const Options& options, const Run& run, const st
   if (!graph.strongly_connected) {
     const std::string what = describe(graph, data);
     if (result.strength > 0.0)
-      warn(fmt::format("{}; without a prior their utilities would be infinite, so every item was given {} pseudo-wins and pseudo-losses", what,
-                       result.strength));
+      warn(fmt::format(
+          "{}; without a prior their utilities would be infinite, so every item was given {} pseudo-wins and pseudo-losses", what,
+          result.strength));
     else
       warn(fmt::format("{}; with regularization = 0 their utilities have no finite maximum and are flagged", what));
   }
@@ -160,7 +167,11 @@ Result fit(const Dataset& data, const Options& options, const Run& run, const st
   Solution solution;
   if (options.method == Method::spectral) {
     // Algorithm 3 alone.
-    solution.parameters = Starts(objective, options, run.seed).make(num == 1 ? Init::spectral : options.init == Init::kmeans ? Init::kmeans : Init::spectral, 0);
+    solution.parameters = Starts(objective, options, run.seed)
+                              .make(num == 1                       ? Init::spectral
+                                    : options.init == Init::kmeans ? Init::kmeans
+                                                                   : Init::spectral,
+                                    0);
     solution.objective = objective.evaluate(solution.parameters).objective();
     solution.trace.push_back(solution.objective);
     solution.iterations = 1;
@@ -186,8 +197,8 @@ Result fit(const Dataset& data, const Options& options, const Run& run, const st
   const double rows = static_cast<double>(num * data.num_items());
   const bool maximum = options.method == Method::em || options.method == Method::em_lsr || options.method == Method::emm;
   const bool want_errors = maximum && (options.standard_errors == Toggle::on ||
-                           (options.standard_errors == Toggle::automatic && rows <= most_information_rows &&
-                            information_cost(objective) <= information_budget));
+                                       (options.standard_errors == Toggle::automatic && rows <= most_information_rows &&
+                                        information_cost(objective) <= information_budget));
   if (want_errors && objective.total_weight() > 0.0 && result.stop_reason == StopReason::converged) {
     const Eigen::MatrixXd information = observed_information(objective, parameters);
     // The maximum to the last digits while the matrix is at hand; it hardly changes on the way.
@@ -215,8 +226,8 @@ Result fit(const Dataset& data, const Options& options, const Run& run, const st
       if (last.responsibility[k] < 1.0) {
         warn(fmt::format("group {} is empty: less than one ranking belongs to it", k + 1));
       } else if (!result.infinite[k].empty()) {
-        warn(fmt::format("group {}: {} never chosen or never beaten there: the utilities have no finite maximum and are flagged", k + 1,
-                         list_items(data, result.infinite[k])));
+        warn(fmt::format("group {}: {} never chosen or never beaten there: the utilities have no finite maximum and are flagged",
+                         k + 1, list_items(data, result.infinite[k])));
       }
     }
   }

@@ -18,7 +18,7 @@ namespace caucus::pl_mixture {
 // Spread of estimates over bootstrap samples, components matched to the fit's.
 struct BootstrapResult {
   int samples = 0;
-  std::vector<double> utilities, weights;           // standard errors, as in Uncertainty
+  std::vector<double> utilities, weights;             // standard errors, as in Uncertainty
   std::vector<double> utilities_low, utilities_high;  // 95 % percentile interval
   std::vector<double> weights_low, weights_high;
 };
@@ -28,18 +28,18 @@ struct PosteriorResult {
   int draws = 0;
   std::vector<double> mean, deviation, low, high;  // utilities [k * n + i]; 95 % credible interval
   std::vector<double> weight_mean, weight_deviation, weight_low, weight_high;
-  std::vector<double> loglik;                      // of each kept draw
+  std::vector<double> loglik;  // of each kept draw
 };
 
 struct Result {
   Parameters parameters;
   double loglik = 0.0;
-  double entropy = 0.0;                         // of the memberships
-  double strength = 0.0;                        // regularization used
+  double entropy = 0.0;   // of the memberships
+  double strength = 0.0;  // regularization used
   int iterations = 0;
   int starts = 1;
-  int starts_finished = 1;                      // run to the end
-  int starts_agreeing = 1;                      // of those, ended within 1e-6 (relative) of the best
+  int starts_finished = 1;  // run to the end
+  int starts_agreeing = 1;  // of those, ended within 1e-6 (relative) of the best
   StopReason stop_reason = StopReason::converged;
   std::vector<double> trace;
   std::vector<std::vector<std::size_t>> infinite;  // per component: items whose maximum-likelihood utility is not finite

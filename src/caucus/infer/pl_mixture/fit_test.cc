@@ -1,10 +1,10 @@
 // Fits: against best known values, between methods, on data that make trouble.
 #include "caucus/infer/pl_mixture/fit.h"
 
+#include <gtest/gtest.h>
+
 #include <cmath>
 #include <numeric>
-
-#include <gtest/gtest.h>
 
 #include "caucus/infer/pl_mixture/bootstrap.h"
 #include "caucus/infer/pl_mixture/family.h"
@@ -19,8 +19,8 @@
 namespace caucus::pl_mixture {
 namespace {
 
-using testing::Kind;
 using caucus::testing::shared_data;
+using testing::Kind;
 
 double fit_loglik(const std::string& path, const OptionMap& options) {
   Run run;
@@ -51,8 +51,8 @@ TEST(BestKnown, MixturesByAPlainFit) {
 }
 
 TEST(Methods, EndAtTheSameMaximumFromTheSameStart) {
-  for (const char* file : {"preflib/00014-00000001.soc", "classic/apa1980_complete.soc", "preflib/00001-00000001.soi", "preflib/00001-00000002.soi",
-                           "preflib/00001-00000003.soi"}) {
+  for (const char* file : {"preflib/00014-00000001.soc", "classic/apa1980_complete.soc", "preflib/00001-00000001.soi",
+                           "preflib/00001-00000002.soi", "preflib/00001-00000003.soi"}) {
     const std::string path = shared_data(file);
     CAUCUS_NEEDS(path);
     const Dataset data = read_dataset(path);
@@ -119,7 +119,8 @@ TEST(Lsr, FixedPointHasNoGradient) {
   }
 }
 
-// Long ballots are counted eight pairs at a time; the answer is that of counting one by one, also where ballots stop early or leave items out.
+// Long ballots are counted eight pairs at a time; the answer is that of counting one by one, also where ballots stop early or leave
+// items out.
 TEST(Surrogates, PairsCountedByBitsAreThePairsCounted) {
   constexpr std::size_t num = 3;
   for (const Unranked unranked : {Unranked::last, Unranked::absent})
@@ -128,7 +129,8 @@ TEST(Surrogates, PairsCountedByBitsAreThePairsCounted) {
       Dataset data = drawn;
       data.unranked = unranked;
       RankingSetBuilder builder;
-      for (std::size_t i = 0; i < drawn.rankings.size(); ++i) builder.add(drawn.rankings[i].items().first(35 - i % (cut + 1)), drawn.rankings.weight(i));
+      for (std::size_t i = 0; i < drawn.rankings.size(); ++i)
+        builder.add(drawn.rankings[i].items().first(35 - i % (cut + 1)), drawn.rankings.weight(i));
       data.rankings = builder.build();
       std::vector<double> posterior;
       RandomStream random(6);
@@ -168,8 +170,8 @@ TEST(Surrogates, StepsAreStationaryPointsOfTheirObjectives) {
   }
 }
 
-// With many rankings, errors from the information agree with the spread over fresh samples: 40 samples give a relative error of a standard deviation of
-// 1 / sqrt(78) = 0.113; 5.5 of these for each of 5 items is below 1e-6.
+// With many rankings, errors from the information agree with the spread over fresh samples: 40 samples give a relative error of a
+// standard deviation of 1 / sqrt(78) = 0.113; 5.5 of these for each of 5 items is below 1e-6.
 TEST(StandardErrors, AgreeWithTheSpreadOverSamples) {
   const Parameters truth = testing::random_parameters(1, 5, 51, 0.7);
   std::vector<std::vector<double>> estimates;
@@ -209,8 +211,10 @@ TEST(Bootstrap, AgreesWithTheInformationAndKeepsBallotLengths) {
   const Dataset sample = bootstrap_sample(data, fitted, Bootstrap::parametric, 1, 0);
   EXPECT_EQ(sample.rankings.total_weight(), data.rankings.total_weight());
   double before = 0.0, after = 0.0;
-  for (std::size_t i = 0; i < data.rankings.size(); ++i) before += data.rankings.weight(i) * static_cast<double>(data.rankings.length(i));
-  for (std::size_t i = 0; i < sample.rankings.size(); ++i) after += sample.rankings.weight(i) * static_cast<double>(sample.rankings.length(i));
+  for (std::size_t i = 0; i < data.rankings.size(); ++i)
+    before += data.rankings.weight(i) * static_cast<double>(data.rankings.length(i));
+  for (std::size_t i = 0; i < sample.rankings.size(); ++i)
+    after += sample.rankings.weight(i) * static_cast<double>(sample.rankings.length(i));
   EXPECT_EQ(before, after);
 }
 
@@ -247,9 +251,14 @@ TEST(Trouble, DegenerateDataGetAnAnswerNeverNan) {
     for (const char* num : {"1", "2", "3"}) {
       for (const char* method : {"em", "emm", "em-lsr", "em-cml", "em-gmm", "em-slsr", "spectral", "gibbs"}) {
         for (const char* strength : {"auto", "0"}) {
-          const Options options = parse_options<Options>(
-              {{"components", num}, {"method", method}, {"regularization", strength}, {"sweeps", "30"}, {"burnin", "10"}, {"max-iterations", "300"}});
-          SCOPED_TRACE(std::string(method) + " K=" + num + " n=" + std::to_string(data.num_items()) + " regularization " + strength);
+          const Options options = parse_options<Options>({{"components", num},
+                                                          {"method", method},
+                                                          {"regularization", strength},
+                                                          {"sweeps", "30"},
+                                                          {"burnin", "10"},
+                                                          {"max-iterations", "300"}});
+          SCOPED_TRACE(std::string(method) + " K=" + num + " n=" + std::to_string(data.num_items()) + " regularization " +
+                       strength);
           expect_finite(fit(data, options, caucus::Run{}));
         }
       }
@@ -304,7 +313,8 @@ TEST(Family, RefusesByNameAndLoadsAHandWrittenModel) {
 TEST(Fit, SameBitsOnAnyNumberOfThreads) {
   const Dataset data = testing::draw(testing::random_parameters(3, 8, 71), 12000, Kind::top, 13);
   for (const char* method : {"em", "gibbs", "em-slsr"}) {
-    const Options options = parse_options<Options>({{"components", "3"}, {"method", method}, {"sweeps", "20"}, {"burnin", "5"}, {"max-iterations", "200"}});
+    const Options options = parse_options<Options>(
+        {{"components", "3"}, {"method", method}, {"sweeps", "20"}, {"burnin", "5"}, {"max-iterations", "200"}});
     caucus::Run one, four;
     one.threads = 1;
     four.threads = 4;
@@ -331,13 +341,15 @@ TEST(Theorem1, GeneratorAndDistance) {
 
 TEST(Spectral, RecoversWellSeparatedGroups) {
   Parameters truth(2, 8);
-  for (std::size_t i = 0; i < 8; ++i) truth.component(0)[i] = 0.8 * static_cast<double>(i), truth.component(1)[i] = -0.8 * static_cast<double>(i);
+  for (std::size_t i = 0; i < 8; ++i)
+    truth.component(0)[i] = 0.8 * static_cast<double>(i), truth.component(1)[i] = -0.8 * static_cast<double>(i);
   truth.centre_all();
   for (const Kind kind : {Kind::complete, Kind::top}) {
     const Dataset data = testing::draw(truth, 3000, kind, 14);
     for (const char* init : {"spectral", "kmeans"}) {
       for (const char* link : {"logit", "probit"}) {
-        const Options options = parse_options<Options>({{"components", "2"}, {"method", "spectral"}, {"init", init}, {"link", link}});
+        const Options options =
+            parse_options<Options>({{"components", "2"}, {"method", "spectral"}, {"init", init}, {"link", link}});
         const Result result = fit(data, options, caucus::Run{});
         EXPECT_EQ(result.stop_reason, StopReason::closed_form);
         EXPECT_LT(plackett_luce_distance(result.parameters.utilities, truth.utilities, 8), 3.0) << init << link;

@@ -1,10 +1,10 @@
 #include "caucus/infer/pl_mixture/fitted.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-
-#include <fmt/format.h>
 
 #include "caucus/base/parallel.h"
 #include "caucus/infer/family.h"
@@ -25,11 +25,12 @@ void FittedMixture::check(const Dataset& data) const {
     data.rankings[i].for_each_group([&](std::span<const ItemId> group) {
       if (parameters_.ties.knows(group.size())) return;
       if (parameters_.ties.empty())
-        throw DataError(fmt::format("{}: the model has no \"ties\", so it gives rankings with ties no probability; fit a model to data with ties, "
-                                    "or break the ties first",
-                                    data.source));
-      throw DataError(fmt::format("{}: a tie of {} items occurs, and the model's \"ties\" has no strength for that order", data.source,
-                                  group.size()));
+        throw DataError(fmt::format(
+            "{}: the model has no \"ties\", so it gives rankings with ties no probability; fit a model to data with ties, "
+            "or break the ties first",
+            data.source));
+      throw DataError(fmt::format("{}: a tie of {} items occurs, and the model's \"ties\" has no strength for that order",
+                                  data.source, group.size()));
     });
   }
 }

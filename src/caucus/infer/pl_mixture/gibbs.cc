@@ -1,15 +1,15 @@
 #include "caucus/infer/pl_mixture/gibbs.h"
 
-#include <algorithm>
-#include <cmath>
-
-#include <boost/random/binomial_distribution.hpp>
 #include <fmt/format.h>
 
-#include "caucus/model/assignment.h"
+#include <algorithm>
+#include <boost/random/binomial_distribution.hpp>
+#include <cmath>
+
 #include "caucus/base/parallel.h"
 #include "caucus/base/random.h"
 #include "caucus/infer/pl_mixture/log_buffer.h"
+#include "caucus/model/assignment.h"
 
 namespace caucus::pl_mixture {
 
@@ -51,10 +51,17 @@ class Exponentials {
 template <class Item>
 class BlockSweep {
  public:
-  BlockSweep(const Batch& batch, const std::vector<Item>& items, const GibbsState& state, const std::vector<double>& posterior, RandomStream random,
-             Counts& counts)
-      : batch_(batch), items_(items), state_(state), posterior_(posterior), random_(random), exponential_(random_), counts_(counts),
-        num_(state.weights.size()), n_(batch.num_items) {
+  BlockSweep(const Batch& batch, const std::vector<Item>& items, const GibbsState& state, const std::vector<double>& posterior,
+             RandomStream random, Counts& counts)
+      : batch_(batch),
+        items_(items),
+        state_(state),
+        posterior_(posterior),
+        random_(random),
+        exponential_(random_),
+        counts_(counts),
+        num_(state.weights.size()),
+        n_(batch.num_items) {
     for (std::size_t k = 0; k < num_; ++k) totals_.push_back(sum(std::span(state.worths).subspan(k * n_, n_)));
     left_.resize(std::max<std::size_t>(batch.max_length, n_) + 1);
     mark_.resize(n_);
@@ -75,7 +82,8 @@ class BlockSweep {
           const double p = posterior_[r * num_ + k];
           double here = left;
           if (k + 1 < num_ && mass > p)
-            here = static_cast<double>(boost::random::binomial_distribution<std::int64_t>(static_cast<std::int64_t>(left), std::clamp(p / mass, 0.0, 1.0))(random_));
+            here = static_cast<double>(boost::random::binomial_distribution<std::int64_t>(static_cast<std::int64_t>(left),
+                                                                                          std::clamp(p / mass, 0.0, 1.0))(random_));
           if (here > 0.0) add(items, group, k, here);
           left -= here;
           mass -= p;
@@ -148,7 +156,8 @@ class BlockSweep {
 
 }  // namespace
 
-double gibbs_sweep(const Objective& objective, const GibbsOptions& options, std::uint64_t seed, std::uint64_t sweep, GibbsState& state) {
+double gibbs_sweep(const Objective& objective, const GibbsOptions& options, std::uint64_t seed, std::uint64_t sweep,
+                   GibbsState& state) {
   const Batch& batch = objective.batch();
   const std::size_t n = objective.num_items(), num = state.weights.size(), lanes = padded_components(num);
   // Memberships by the fused pass; its worths are scaled to at most 1, which the likelihood does not see.
@@ -206,7 +215,8 @@ double gibbs_sweep(const Objective& objective, const GibbsOptions& options, std:
 GibbsDraws gibbs_chain(const Objective& objective, const GibbsOptions& options, const Parameters& start, const Run& run) {
   for (double weight : objective.batch().weights)
     if (weight != std::floor(weight))
-      throw DataError(fmt::format("{}: method gibbs takes whole-number weights only, but one is {}; choose method em", objective.data().source, weight));
+      throw DataError(fmt::format("{}: method gibbs takes whole-number weights only, but one is {}; choose method em",
+                                  objective.data().source, weight));
   GibbsState state{start.weights, {}};
   for (double utility : start.utilities) state.worths.push_back(std::exp(utility));
   GibbsDraws draws;

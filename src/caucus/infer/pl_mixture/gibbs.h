@@ -11,7 +11,7 @@ namespace caucus::pl_mixture {
 struct GibbsOptions {
   int sweeps = 2000;
   int burnin = 500;
-  double prior_shape = 1.0;   // worths ~ Gamma(shape, rate)
+  double prior_shape = 1.0;  // worths ~ Gamma(shape, rate)
   double prior_rate = 0.001;
   double prior_weight = 1.0;  // weights ~ Dirichlet
   bool fixed_weights = false;
@@ -22,10 +22,12 @@ struct GibbsState {
   std::vector<double> worths;   // [k * n + i], on the prior's scale
 };
 
-// One sweep: memberships and the stages' waiting times given worths, then worths and weights given those. A ranking of weight w stands for w
-// voters: their memberships are one multinomial draw and their waiting times at a stage one gamma draw. Blocks of rankings draw from streams
-// (seed, Purpose::chain, sweep and block), so the draw does not depend on the number of threads. Returns log P(data) at the worths the sweep began with.
-double gibbs_sweep(const Objective& objective, const GibbsOptions& options, std::uint64_t seed, std::uint64_t sweep, GibbsState& state);
+// One sweep: memberships and the stages' waiting times given worths, then worths and weights given those. A ranking of weight w
+// stands for w voters: their memberships are one multinomial draw and their waiting times at a stage one gamma draw. Blocks of
+// rankings draw from streams (seed, Purpose::chain, sweep and block), so the draw does not depend on the number of threads. Returns
+// log P(data) at the worths the sweep began with.
+double gibbs_sweep(const Objective& objective, const GibbsOptions& options, std::uint64_t seed, std::uint64_t sweep,
+                   GibbsState& state);
 
 struct GibbsDraws {
   std::vector<Parameters> kept;  // utilities centred, labels as drawn
@@ -35,8 +37,8 @@ struct GibbsDraws {
 };
 GibbsDraws gibbs_chain(const Objective& objective, const GibbsOptions& options, const Parameters& start, const Run& run);
 
-// Relabels each draw to match `pivot` (optimal assignment on squared distances of centred utilities and weights): label switching undone
-// towards the most likely draw, as the pivotal reordering of Marin, Mengersen & Robert (2005).
+// Relabels each draw to match `pivot` (optimal assignment on squared distances of centred utilities and weights): label switching
+// undone towards the most likely draw, as the pivotal reordering of Marin, Mengersen & Robert (2005).
 void align_draws(const Parameters& pivot, std::vector<Parameters>& draws);
 
 }  // namespace caucus::pl_mixture

@@ -1,10 +1,10 @@
 // The sampler against its prior (Geweke 2004) and against the likelihood.
 #include "caucus/infer/pl_mixture/gibbs.h"
 
+#include <gtest/gtest.h>
+
 #include <cmath>
 #include <numbers>
-
-#include <gtest/gtest.h>
 
 #include "caucus/infer/pl_mixture/fit.h"
 #include "caucus/infer/pl_mixture/fitted.h"
@@ -15,9 +15,9 @@
 namespace caucus::pl_mixture {
 namespace {
 
-// Geweke's joint test: alternate a sweep of the sampler with fresh data given the state. If the sampler is right, states have the prior's distribution.
-// Means of batches of sweeps are nearly independent; their t-statistics (|t| < 6 with 79 degrees of freedom, 5 statistics) alarm falsely with a chance
-// below 1e-6.
+// Geweke's joint test: alternate a sweep of the sampler with fresh data given the state. If the sampler is right, states have the
+// prior's distribution. Means of batches of sweeps are nearly independent; their t-statistics (|t| < 6 with 79 degrees of freedom,
+// 5 statistics) alarm falsely with a chance below 1e-6.
 TEST(Gibbs, LeavesThePriorInvariantWhenDataAreRedrawn) {
   const std::size_t n = 3, num = 2;
   GibbsOptions options;
@@ -63,9 +63,11 @@ TEST(Gibbs, LeavesThePriorInvariantWhenDataAreRedrawn) {
     }
     for (std::size_t j = 0; j < 5; ++j) means[j].push_back(total[j] / per_batch);
   }
-  // Beta(a, a): mean 1/2, second moment (a + 1) / (2 (2 a + 1)); the difference of two log-gammas has variance 2 trigamma(2) = 2 (pi^2 / 6 - 1).
+  // Beta(a, a): mean 1/2, second moment (a + 1) / (2 (2 a + 1)); the difference of two log-gammas has variance 2 trigamma(2) = 2
+  // (pi^2 / 6 - 1).
   const double a = options.prior_weight;
-  const std::vector<double> expected{0.5, (a + 1.0) / (2.0 * (2.0 * a + 1.0)), 0.0, 2.0 * (std::numbers::pi * std::numbers::pi / 6.0 - 1.0),
+  const std::vector<double> expected{0.5, (a + 1.0) / (2.0 * (2.0 * a + 1.0)), 0.0,
+                                     2.0 * (std::numbers::pi * std::numbers::pi / 6.0 - 1.0),
                                      options.prior_shape / options.prior_rate};
   for (std::size_t j = 0; j < 5; ++j) {
     const double mean = sum(means[j]) / batches;
@@ -81,7 +83,9 @@ TEST(Gibbs, PosteriorMeanIsNearTheMaximumOnSushi) {
   CAUCUS_NEEDS(path);
   const Dataset data = read_dataset(path);
   const Result best = fit(data, parse_options<Options>({{"components", "2"}}), caucus::Run{});
-  const Result draws = fit(data, parse_options<Options>({{"components", "2"}, {"method", "gibbs"}, {"sweeps", "400"}, {"burnin", "100"}}), caucus::Run{});
+  const Result draws =
+      fit(data, parse_options<Options>({{"components", "2"}, {"method", "gibbs"}, {"sweeps", "400"}, {"burnin", "100"}}),
+          caucus::Run{});
   ASSERT_TRUE(draws.posterior);
   EXPECT_EQ(draws.posterior->draws, 300);
   for (std::size_t j = 0; j < 20; ++j) {

@@ -1,10 +1,9 @@
 #include "caucus/infer/pl_mixture/information.h"
 
-#include <algorithm>
-#include <cmath>
-
 #include <Eigen/Cholesky>
 #include <Eigen/LU>
+#include <algorithm>
+#include <cmath>
 
 #include "caucus/base/parallel.h"
 
@@ -19,13 +18,14 @@ Index index(std::size_t i) { return static_cast<Index>(i); }
 
 // Partial sums of Louis' formula over a block of rankings.
 struct Sums {
-  Matrix information;             // (K n + K) square, the lower triangle of scores' part
+  Matrix information;               // (K n + K) square, the lower triangle of scores' part
   std::vector<Matrix> co_presence;  // per component: sum over stages where both are there of weight / S^2
 };
 
 template <class Item>
 void add_block(const Batch& batch, const std::vector<Item>& items, const Objective& objective, const Parameters& parameters,
-               const std::vector<double>& worths, const std::vector<double>& posterior, std::size_t begin, std::size_t end, Sums& sums) {
+               const std::vector<double>& worths, const std::vector<double>& posterior, std::size_t begin, std::size_t end,
+               Sums& sums) {
   const std::size_t n = objective.num_items(), num = objective.num_components();
   const std::size_t size = num * n + num;
   constexpr std::size_t columns = 64;
@@ -220,7 +220,8 @@ void fix_gauge(const Objective& objective, std::size_t n, std::size_t num, bool 
   const Matrix original = information;
   for (std::size_t k = 0; k < num; ++k) {
     if (objective.strength() > 0.0) break;
-    const double scale = std::max(original.block(index(k * n), index(k * n), index(n), index(n)).trace() / static_cast<double>(n), 1e-300);
+    const double scale =
+        std::max(original.block(index(k * n), index(k * n), index(n), index(n)).trace() / static_cast<double>(n), 1e-300);
     information.block(index(k * n), index(k * n), index(n), index(n)).array() += scale / static_cast<double>(n);
   }
   if (num == 1) return;
@@ -344,7 +345,8 @@ Uncertainty uncertainty(const Objective& objective, const Parameters& parameters
   for (std::size_t j = 0; j < num * n; ++j) result.utilities.push_back(error(j));
   if (num > 1)
     for (std::size_t k = 0; k < num; ++k) result.weights.push_back(error(num * n + k));
-  for (std::size_t o = 0; o < parameters.ties.orders.size(); ++o) result.log_ties.push_back(error(num * n + (num > 1 ? num : 0) + o));
+  for (std::size_t o = 0; o < parameters.ties.orders.size(); ++o)
+    result.log_ties.push_back(error(num * n + (num > 1 ? num : 0) + o));
   bool quasi = n <= 500;
   for (std::size_t k = 0; quasi && k < num; ++k) {
     const auto variances = quasi_variances(covariance.block(index(k * n), index(k * n), index(n), index(n)));

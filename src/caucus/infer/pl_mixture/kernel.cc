@@ -5,9 +5,9 @@
 #include <cstring>
 #include <limits>
 
+#include "caucus/base/simd_targets.h"
 #include "caucus/infer/pl_mixture/batch.h"
 #include "caucus/infer/pl_mixture/log_buffer.h"
-#include "caucus/base/simd_targets.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "caucus/infer/pl_mixture/kernel.cc"
@@ -24,7 +24,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 // Worths lie in [e^-80, 1], so a product of four sums of them, and of eight ratios, stays inside the range of a double.
 inline constexpr std::size_t rows_per_log = 256;
-// Rankings go through the steps of a pass a few at a time: within a step they do not wait for each other, where one ranking's steps would.
+// Rankings go through the steps of a pass a few at a time: within a step they do not wait for each other, where one ranking's steps
+// would.
 inline constexpr std::size_t most_together = 8;
 
 // parts: the number of vectors that hold all components, 0 where it is known only at run time.
@@ -135,7 +136,8 @@ class BlockPass {
   // Likelihood of a ranking under the components of one vector, and the reciprocal of what was left at each stage.
   // False: total minus listed cancels, list the rest.
   template <bool implicit, bool complete>
-  HWY_INLINE bool stages_of(const Item* HWY_RESTRICT items, std::size_t length, std::size_t stages, std::size_t place, std::size_t c) {
+  HWY_INLINE bool stages_of(const Item* HWY_RESTRICT items, std::size_t length, std::size_t stages, std::size_t place,
+                            std::size_t c) {
     constexpr bool by_last_place = narrow && complete;
     const std::size_t width = hn::Lanes(d_), stride = lanes();
     const double* const HWY_RESTRICT worths = input_.worths.data() + c;
@@ -150,7 +152,8 @@ class BlockPass {
       for (; p + 4 <= stages; p += 4) {
         const V w0 = worth(p), w1 = worth(p + 1), w2 = worth(p + 2), w3 = worth(p + 3);
         const V l1 = hn::Add(listed, w0), l2 = hn::Add(l1, w1), l3 = hn::Add(l2, w2);
-        four_stages<false>(w0, w1, w2, w3, hn::Sub(total, listed), hn::Sub(total, l1), hn::Sub(total, l2), hn::Sub(total, l3), out + p * width, product);
+        four_stages<false>(w0, w1, w2, w3, hn::Sub(total, listed), hn::Sub(total, l1), hn::Sub(total, l2), hn::Sub(total, l3),
+                           out + p * width, product);
         listed = hn::Add(l3, w3);
       }
       for (; p < stages; ++p) {
@@ -176,7 +179,8 @@ class BlockPass {
         four_stages<by_last_place>(w0, w1, w2, w3, left, s1, s2, s3, out + (p - 4) * width, product);
       }
     }
-    if constexpr (by_last_place) product.value = hn::Mul(product.value, hn::LoadU(d_, numerators_.data() + items[stages] * stride + c));
+    if constexpr (by_last_place)
+      product.value = hn::Mul(product.value, hn::LoadU(d_, numerators_.data() + items[stages] * stride + c));
     if constexpr (!narrow) {
       normalise(product.value, product.exponent);
       hn::StoreU(product.exponent, I(), exponents_.data() + place * stride + c);
@@ -187,7 +191,8 @@ class BlockPass {
 
   // Memberships times what each item was exposed to, for one vector of components or for two at once.
   template <bool implicit, bool complete, bool two>
-  HWY_INLINE void accumulate(const Item* HWY_RESTRICT items, std::size_t length, std::size_t stages, std::size_t place, std::size_t c) {
+  HWY_INLINE void accumulate(const Item* HWY_RESTRICT items, std::size_t length, std::size_t stages, std::size_t place,
+                             std::size_t c) {
     const std::size_t width = hn::Lanes(d_), stride = lanes();
     const V none = hn::Zero(d_);
     const double* const values = lane_values_.get() + place * stride + c;
@@ -233,7 +238,8 @@ class BlockPass {
 
   // A few rankings of one shape, r, r + 1, ..., their items one after the other.
   template <bool implicit, bool complete>
-  HWY_INLINE void rankings(std::size_t r, std::size_t count, const Item* HWY_RESTRICT items, std::size_t length, std::size_t stages) {
+  HWY_INLINE void rankings(std::size_t r, std::size_t count, const Item* HWY_RESTRICT items, std::size_t length,
+                           std::size_t stages) {
     if (r + count > first_row_ + rows_per_log) flush(r);
     std::array<bool, most_together> expanded{};
     const std::size_t width = hn::Lanes(d_);
@@ -247,11 +253,13 @@ class BlockPass {
       if constexpr (parts == 2)
         accumulate<implicit, complete, true>(items + j * length, length, stages, j, 0);
       else
-        for (std::size_t c = 0; c < lanes(); c += width) accumulate<implicit, complete, false>(items + j * length, length, stages, j, c);
+        for (std::size_t c = 0; c < lanes(); c += width)
+          accumulate<implicit, complete, false>(items + j * length, length, stages, j, c);
     }
     if constexpr (implicit)
       for (std::size_t j = 0; j < count; ++j)
-        if (HWY_UNLIKELY(expanded[j])) rankings<false, false>(r + j, 1, expand(items + j * length, stages), batch_.num_items, stages);
+        if (HWY_UNLIKELY(expanded[j]))
+          rankings<false, false>(r + j, 1, expand(items + j * length, stages), batch_.num_items, stages);
   }
 
   // The components' likelihoods become memberships times the ranking's weight, in place.
@@ -306,7 +314,8 @@ class BlockPass {
     const hn::ScalableTag<double> d;
     const std::size_t width = hn::Lanes(d);
     std::copy_n(batch_.weights.data() + first_row_, filled, row_weight_);
-    for (std::size_t i = filled; i < (filled + width - 1) / width * width; ++i) row_value_[i] = 1.0, row_exponent_[i] = row_weight_[i] = 0.0;
+    for (std::size_t i = filled; i < (filled + width - 1) / width * width; ++i)
+      row_value_[i] = 1.0, row_exponent_[i] = row_weight_[i] = 0.0;
     auto total = hn::Zero(d);
     for (std::size_t i = 0; i < filled; i += width) {
       auto log = hn::Log(d, hn::Load(d, row_value_ + i));
@@ -359,7 +368,8 @@ class BlockPass {
 
 // lanes: how many components there are with padding, 8 for 8 and more.
 template <std::size_t lanes, class D, class Item>
-void run_items(D d, const Batch& batch, const Item* items, const PassInput& input, std::size_t begin, std::size_t end, PassSums& sums) {
+void run_items(D d, const Batch& batch, const Item* items, const PassInput& input, std::size_t begin, std::size_t end,
+               PassSums& sums) {
   // The least ratio of a stage is the least worth over the total; e^-600 leaves room for the weights.
   double least = 1.0;
   for (double worth : input.worths) least = std::min(least, worth);
@@ -388,10 +398,14 @@ void run_with(D d, const Batch& batch, const PassInput& input, std::size_t begin
 
 void RunBlock(const Batch& batch, const PassInput& input, std::size_t begin, std::size_t end, PassSums& sums) {
   switch (padded_components(input.num_components)) {
-    case 1: return run_with<1>(hn::CappedTag<double, 1>(), batch, input, begin, end, sums);
-    case 2: return run_with<2>(hn::CappedTag<double, 2>(), batch, input, begin, end, sums);
-    case 4: return run_with<4>(hn::CappedTag<double, 4>(), batch, input, begin, end, sums);
-    default: return run_with<8>(hn::CappedTag<double, 8>(), batch, input, begin, end, sums);
+    case 1:
+      return run_with<1>(hn::CappedTag<double, 1>(), batch, input, begin, end, sums);
+    case 2:
+      return run_with<2>(hn::CappedTag<double, 2>(), batch, input, begin, end, sums);
+    case 4:
+      return run_with<4>(hn::CappedTag<double, 4>(), batch, input, begin, end, sums);
+    default:
+      return run_with<8>(hn::CappedTag<double, 8>(), batch, input, begin, end, sums);
   }
 }
 

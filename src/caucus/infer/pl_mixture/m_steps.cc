@@ -1,11 +1,10 @@
 #include "caucus/infer/pl_mixture/m_steps.h"
 
+#include <Eigen/Cholesky>
+#include <Eigen/LU>
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-
-#include <Eigen/Cholesky>
-#include <Eigen/LU>
 
 namespace caucus::pl_mixture {
 
@@ -40,8 +39,8 @@ std::vector<double> worths_of(std::span<const double> utilities, double& largest
 
 // What is left at each stage: left[p] for p < stages; the unlisted rest is summed afresh where subtraction would cancel.
 template <class Item>
-void stage_sums(const Item* items, const Batch::Group& group, const std::vector<double>& worths, double total, std::vector<double>& left,
-                std::vector<char>& mark) {
+void stage_sums(const Item* items, const Batch::Group& group, const std::vector<double>& worths, double total,
+                std::vector<double>& left, std::vector<char>& mark) {
   double rest = 0.0;
   if (group.implicit) {
     double listed = 0.0;
@@ -100,7 +99,8 @@ Flow chain_flow(const Objective& objective, const Shares& shares, const std::vec
 }
 
 // Flow into each item for other masses than the worths: one product with the chain, which is not built.
-std::vector<double> flow_in(const Objective& objective, const Shares& shares, const std::vector<double>& rates, const std::vector<double>& mass) {
+std::vector<double> flow_in(const Objective& objective, const Shares& shares, const std::vector<double>& rates,
+                            const std::vector<double>& mass) {
   const Batch& batch = objective.batch();
   std::vector<double> in(mass.size(), 0.0), there;
   std::vector<char> mark(mass.size());
@@ -115,8 +115,8 @@ std::vector<double> flow_in(const Objective& objective, const Shares& shares, co
   return in;
 }
 
-// Transition rates, eq. (12): rate(i, j) = sum of q / S over the choices of j where i was there too. The last state is the item of utility 0
-// of the pseudo-comparisons, if there are any.
+// Transition rates, eq. (12): rate(i, j) = sum of q / S over the choices of j where i was there too. The last state is the item of
+// utility 0 of the pseudo-comparisons, if there are any.
 MatrixXd chain_rates(const Objective& objective, const Shares& shares, const std::vector<double>& worths, double largest) {
   const Batch& batch = objective.batch();
   const std::size_t n = worths.size();
@@ -185,7 +185,8 @@ std::vector<double> weighted_gradient(const Objective& objective, const Shares& 
   return gradient;
 }
 
-void weighted_lsr(const Objective& objective, const Shares& shares, Chain chain, int max_steps, double tolerance, std::span<double> utilities) {
+void weighted_lsr(const Objective& objective, const Shares& shares, Chain chain, int max_steps, double tolerance,
+                  std::span<double> utilities) {
   const std::size_t n = utilities.size();
   const bool ghost = objective.strength() > 0.0;
   const bool build = chain == Chain::explicit_chain || (chain == Chain::automatic && n <= largest_chain);
@@ -205,7 +206,8 @@ void weighted_lsr(const Objective& objective, const Shares& shares, Chain chain,
     if (build) {
       const VectorXd pi = stationary(chain_rates(objective, shares, worths, largest));
       const double reference = ghost ? pi[static_cast<Index>(n)] : 1.0;
-      for (std::size_t i = 0; i < n; ++i) next[i] = std::log(std::max(pi[static_cast<Index>(i)], 1e-300) / std::max(reference, 1e-300));
+      for (std::size_t i = 0; i < n; ++i)
+        next[i] = std::log(std::max(pi[static_cast<Index>(i)], 1e-300) / std::max(reference, 1e-300));
     } else {
       // Jacobi iteration on the balance equations: mass_j * (rate out of j) = flow into j. Its fixed point for these
       // worths is the stationary distribution; a hundredth of its distance is enough, since the next chain is another one.
@@ -267,7 +269,8 @@ std::vector<MatrixXd> pair_counts(const Objective& objective, std::span<const do
 PairCounter::PairCounter(const Objective& objective) : objective_(objective) {
   const Batch& batch = objective.batch();
   double pairs = 0.0;
-  for (const Batch::Group& group : batch.groups) pairs += static_cast<double>(group.count * group.stages * (group.implicit ? group.stages : group.length)) / 2.0;
+  for (const Batch::Group& group : batch.groups)
+    pairs += static_cast<double>(group.count * group.stages * (group.implicit ? group.stages : group.length)) / 2.0;
   const std::size_t n = objective.num_items(), count = objective.data().rankings.size();
   const double bytes = static_cast<double>(n) * static_cast<double>(n + 8) / 16.0 * static_cast<double>(count);
   if (objective.has_ties() || pairs < 3.0 * bytes || bytes > 5e8) return;
@@ -282,7 +285,8 @@ std::vector<MatrixXd> PairCounter::count(std::span<const double> posterior) cons
   const RankingSet& rankings = objective_.data().rankings;
   RowMatrix shares(static_cast<Index>(rankings.size()), static_cast<Index>(num));
   for (std::size_t i = 0; i < rankings.size(); ++i)
-    for (std::size_t k = 0; k < num; ++k) shares(static_cast<Index>(i), static_cast<Index>(k)) = rankings.weight(i) * posterior[i * num + k];
+    for (std::size_t k = 0; k < num; ++k)
+      shares(static_cast<Index>(i), static_cast<Index>(k)) = rankings.weight(i) * posterior[i * num + k];
   const RowMatrix wins = bits_->multiply_transposed(shares, true), seen = bits_->observed_transposed(shares);
   std::vector<MatrixXd> above(num, MatrixXd::Zero(static_cast<Index>(n), static_cast<Index>(n)));
   for (std::size_t i = 0; i < n; ++i)

@@ -1,11 +1,10 @@
 // M-steps of the paper and of its rivals: one component, given how much of each ranking belongs to it.
 #pragma once
 
+#include <Eigen/Core>
 #include <optional>
 #include <span>
 #include <vector>
-
-#include <Eigen/Core>
 
 #include "caucus/infer/pl_mixture/objective.h"
 #include "caucus/infer/pl_mixture/options.h"
@@ -20,10 +19,11 @@ struct Shares {
   std::size_t component = 0;
 };
 
-// Weighted Luce spectral ranking (Algorithm 4): up to max_steps chains, until the gradient of the weighted log-likelihood, relative to the number of
-// choices, is below tolerance. The explicit chain takes O(total length^2 / m) per step and an n x n solve, the implicit product O(total length) per
-// iteration. utilities holds the start and the answer.
-void weighted_lsr(const Objective& objective, const Shares& shares, Chain chain, int max_steps, double tolerance, std::span<double> utilities);
+// Weighted Luce spectral ranking (Algorithm 4): up to max_steps chains, until the gradient of the weighted log-likelihood, relative
+// to the number of choices, is below tolerance. The explicit chain takes O(total length^2 / m) per step and an n x n solve, the
+// implicit product O(total length) per iteration. utilities holds the start and the answer.
+void weighted_lsr(const Objective& objective, const Shares& shares, Chain chain, int max_steps, double tolerance,
+                  std::span<double> utilities);
 
 // Wins minus expected wins of the weighted log-likelihood, pseudo-comparisons included: its gradient.
 std::vector<double> weighted_gradient(const Objective& objective, const Shares& shares, std::span<const double> utilities);
@@ -31,7 +31,8 @@ std::vector<double> weighted_gradient(const Objective& objective, const Shares& 
 // above(i, j): weight with which i was ranked above j, for every component.
 std::vector<Eigen::MatrixXd> pair_counts(const Objective& objective, std::span<const double> posterior, std::size_t num_components);
 
-// The same for many posteriors over the same rankings: where ballots are long the pairs are kept as bits and eight are counted at a time.
+// The same for many posteriors over the same rankings: where ballots are long the pairs are kept as bits and eight are counted at a
+// time.
 class PairCounter {
  public:
   explicit PairCounter(const Objective& objective);

@@ -218,7 +218,8 @@ class Driver {
 
 }  // namespace
 
-Solution run_method(const Objective& objective, Method method, Chain chain, Parameters start, const SolveOptions& options, const Run& run) {
+Solution run_method(const Objective& objective, Method method, Chain chain, Parameters start, const SolveOptions& options,
+                    const Run& run) {
   if (method == Method::em || !(objective.total_weight() > 0.0)) return maximise(objective, std::move(start), options, run);
   Driver driver(objective, method, chain, options, run);
   if (method == Method::em_cml || method == Method::em_gmm) return driver.surrogate(std::move(start));

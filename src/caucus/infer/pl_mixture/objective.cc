@@ -65,7 +65,8 @@ std::vector<double> Objective::row_logliks(const Parameters& parameters) const {
   return rows;
 }
 
-Evaluation Objective::evaluate_strict(const Parameters& parameters, std::vector<double>* posterior, std::vector<double>* rows) const {
+Evaluation Objective::evaluate_strict(const Parameters& parameters, std::vector<double>* posterior,
+                                      std::vector<double>* rows) const {
   const std::size_t n = num_items(), num = num_components_, lanes = padded_components(num);
   std::vector<double> worths(n * lanes, 1.0), prior(lanes, 0.0), kept, row_kept;
   for (std::size_t k = 0; k < num; ++k) {

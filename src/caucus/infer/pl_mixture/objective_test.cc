@@ -44,7 +44,8 @@ TEST_P(Objectives, LogLikelihoodAndMembershipsAreThoseOfTheDefinition) {
   }
   for (std::size_t k = 0; k < num(); ++k) EXPECT_NEAR(e.responsibility[k], size[k], 1e-9 * size[k] + 1e-12);
   const auto rows = objective.row_logliks(p);
-  for (std::size_t i = 0; i < rows.size(); ++i) EXPECT_NEAR(rows[i], log_sum_exp(std::span(joint).subspan(i * num(), num())), 1e-10);
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    EXPECT_NEAR(rows[i], log_sum_exp(std::span(joint).subspan(i * num(), num())), 1e-10);
 }
 
 TEST_P(Objectives, GradientIsTheFiniteDifference) {
@@ -90,7 +91,8 @@ TEST_P(Objectives, InformationIsMinusTheSlopeOfTheGradient) {
     down.utilities[j] -= h;
     const auto high = slope(up), low = slope(down);
     for (std::size_t i = 0; i < high.size(); ++i)
-      EXPECT_NEAR(information(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(j)), (low[i] - high[i]) / (2 * h), 1e-5) << i << ' ' << j;
+      EXPECT_NEAR(information(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(j)), (low[i] - high[i]) / (2 * h), 1e-5)
+          << i << ' ' << j;
   }
 }
 
@@ -104,7 +106,8 @@ TEST_P(Objectives, WeightThreeIsThreeCopiesAndItemsAreInterchangeable) {
   tripled.rankings = rankings.rankings.with_weights(weights);
   const Evaluation one = objective.evaluate(p), three = Objective(tripled, num(), 0.0, 1).evaluate(p);
   EXPECT_NEAR(three.loglik, 3.0 * one.loglik, 1e-9 * std::abs(three.loglik));
-  for (std::size_t j = 0; j < one.wins.size(); ++j) EXPECT_NEAR(three.expected[j], 3.0 * one.expected[j], 1e-9 * (1.0 + three.expected[j]));
+  for (std::size_t j = 0; j < one.wins.size(); ++j)
+    EXPECT_NEAR(three.expected[j], 3.0 * one.expected[j], 1e-9 * (1.0 + three.expected[j]));
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, Objectives,
@@ -112,11 +115,13 @@ INSTANTIATE_TEST_SUITE_P(Kinds, Objectives,
                                             ::testing::Values(1, 2, 3, 5, 9)));
 
 TEST(Kernel, FarApartUtilitiesNeitherUnderflowNorCancel) {
-  // 40 items with utilities over a range of 60: products of ratios far below the smallest double, and listed items that hold nearly all worth.
+  // 40 items with utilities over a range of 60: products of ratios far below the smallest double, and listed items that hold nearly
+  // all worth.
   const std::size_t n = 40;
   Parameters p(3, n);
   for (std::size_t k = 0; k < 3; ++k)
-    for (std::size_t i = 0; i < n; ++i) p.component(k)[i] = k == 1 ? -1.5 * static_cast<double>(i) : 1.5 * static_cast<double>(i) * (k == 0 ? 1.0 : 0.1);
+    for (std::size_t i = 0; i < n; ++i)
+      p.component(k)[i] = k == 1 ? -1.5 * static_cast<double>(i) : 1.5 * static_cast<double>(i) * (k == 0 ? 1.0 : 0.1);
   p.centre_all();
   for (const Kind kind : {Kind::complete, Kind::top}) {
     const Dataset data = testing::draw(testing::random_parameters(2, n, 3), 200, kind, 8);

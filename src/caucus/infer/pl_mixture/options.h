@@ -24,7 +24,8 @@ template <>
 inline constexpr std::array<std::string_view, 8> enum_names<pl_mixture::Method>{"em",     "em-lsr",  "emm",      "em-cml",
                                                                                 "em-gmm", "em-slsr", "spectral", "gibbs"};
 template <>
-inline constexpr std::array<std::string_view, 7> enum_names<pl_mixture::Init>{"auto", "spectral", "random", "kmeans", "moments", "tensor", "file"};
+inline constexpr std::array<std::string_view, 7> enum_names<pl_mixture::Init>{"auto",    "spectral", "random", "kmeans",
+                                                                              "moments", "tensor",   "file"};
 template <>
 inline constexpr std::array<std::string_view, 3> enum_names<pl_mixture::Toggle>{"auto", "on", "off"};
 template <>
@@ -72,12 +73,15 @@ struct Options {
         field("init-file", &O::init_file, "with init = file: a model file of this family to start from"),
         field("restarts", &O::restarts, 1, 100000, "number of starts; auto: 1 for one group, more with more groups"),
         field("max-iterations", &O::max_iterations, 1, 1e9, "most passes over the data per start"),
-        field("tolerance", &O::tolerance, 0, 1, "distance from the local maximum that counts as converged, relative to the log-likelihood"),
+        field("tolerance", &O::tolerance, 0, 1,
+              "distance from the local maximum that counts as converged, relative to the log-likelihood"),
         field("regularization", &O::regularization, 0, 1e6,
-              "pseudo-comparisons each item wins and loses against an item of utility 0; auto: none where the comparison graph is strongly "
+              "pseudo-comparisons each item wins and loses against an item of utility 0; auto: none where the comparison graph is "
+              "strongly "
               "connected, else 0.1; 0 forbids them"),
         field("estimate-weights", &O::estimate_weights, "off keeps the groups equally large (or as the init file has them)"),
-        field("standard-errors", &O::standard_errors, "from the observed information; auto leaves them out where they would take long"),
+        field("standard-errors", &O::standard_errors,
+              "from the observed information; auto leaves them out where they would take long"),
         field("bootstrap", &O::bootstrap, 0, 1e6, "number of bootstrap samples for standard errors and intervals; 0: none"),
         field("bootstrap-kind", &O::bootstrap_kind, "draw samples from the fitted model, or resample the rankings"),
         field("centre", &O::centre, "spectral start: subtract the mean of the pairwise embedding"),

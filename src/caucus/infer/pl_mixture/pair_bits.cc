@@ -17,13 +17,20 @@ Eigen::Index index(std::size_t i) { return static_cast<Eigen::Index>(i); }
 template <class Body>
 void with_lanes(std::size_t lanes, Body&& body) {
   switch (lanes) {
-    case 1: return body(std::integral_constant<std::size_t, 1>{});
-    case 2: return body(std::integral_constant<std::size_t, 2>{});
-    case 3: return body(std::integral_constant<std::size_t, 3>{});
-    case 4: return body(std::integral_constant<std::size_t, 4>{});
-    case 6: return body(std::integral_constant<std::size_t, 6>{});
-    case 8: return body(std::integral_constant<std::size_t, 8>{});
-    default: return body(lanes);
+    case 1:
+      return body(std::integral_constant<std::size_t, 1>{});
+    case 2:
+      return body(std::integral_constant<std::size_t, 2>{});
+    case 3:
+      return body(std::integral_constant<std::size_t, 3>{});
+    case 4:
+      return body(std::integral_constant<std::size_t, 4>{});
+    case 6:
+      return body(std::integral_constant<std::size_t, 6>{});
+    case 8:
+      return body(std::integral_constant<std::size_t, 8>{});
+    default:
+      return body(lanes);
   }
 }
 
@@ -40,7 +47,8 @@ PairBits::PairBits(const Dataset& data, std::span<const std::uint32_t> rankings,
   for (std::size_t i = 0; i < num_items_; ++i)
     for (std::size_t j = i + 1; j < num_items_; ++j) real_[column(i, j) / 8] |= static_cast<std::uint8_t>(1u << column(i, j) % 8);
   bool complete = true;
-  for (std::uint32_t r : rankings) complete = complete && data.rankings.length(r) + (data.unranked == Unranked::last ? 1 : 0) >= num_items_;
+  for (std::uint32_t r : rankings)
+    complete = complete && data.rankings.length(r) + (data.unranked == Unranked::last ? 1 : 0) >= num_items_;
   above_.assign(bytes_ * count_, 0);
   if (!complete) observed_.assign(bytes_ * count_, 0);
 
@@ -105,29 +113,31 @@ RowMatrix PairBits::plane_times(const std::vector<std::uint8_t>& plane, const Ro
 RowMatrix PairBits::plane_transposed_times(const std::vector<std::uint8_t>& plane, const RowMatrix& left) const {
   RowMatrix result = RowMatrix::Zero(index(columns_), left.cols());
   const Blocks blocks(bytes_, 4, 256);
-  parallel_for(blocks.count(), threads_, [&](std::size_t b) { with_lanes(static_cast<std::size_t>(left.cols()), [&](auto lanes) {
-    std::vector<double> table(256 * lanes);
-    for (std::size_t byte = blocks.begin(b); byte < blocks.end(b); ++byte) {
-      std::ranges::fill(table, 0.0);
-      const std::uint8_t* values = plane.data() + byte * count_;
-      for (std::size_t l = 0; l < count_; ++l) {
-        const double* from = left.data() + l * lanes;
-        double* to = &table[values[l] * lanes];
-        for (std::size_t t = 0; t < lanes; ++t) to[t] += from[t];
+  parallel_for(blocks.count(), threads_, [&](std::size_t b) {
+    with_lanes(static_cast<std::size_t>(left.cols()), [&](auto lanes) {
+      std::vector<double> table(256 * lanes);
+      for (std::size_t byte = blocks.begin(b); byte < blocks.end(b); ++byte) {
+        std::ranges::fill(table, 0.0);
+        const std::uint8_t* values = plane.data() + byte * count_;
+        for (std::size_t l = 0; l < count_; ++l) {
+          const double* from = left.data() + l * lanes;
+          double* to = &table[values[l] * lanes];
+          for (std::size_t t = 0; t < lanes; ++t) to[t] += from[t];
+        }
+        // The sum over all bytes with a bit, from the highest bit down; the half with it is then folded onto the half without.
+        for (std::size_t bit = 8; bit-- > 0;) {
+          double* to = result.data() + (byte * 8 + bit) * lanes;
+          const std::size_t half = std::size_t{1} << bit;
+          for (std::size_t v = 0; v < half; ++v)
+            for (std::size_t t = 0; t < lanes; ++t) {
+              const double value = table[(v + half) * lanes + t];
+              to[t] += value;
+              table[v * lanes + t] += value;
+            }
+        }
       }
-      // The sum over all bytes with a bit, from the highest bit down; the half with it is then folded onto the half without.
-      for (std::size_t bit = 8; bit-- > 0;) {
-        double* to = result.data() + (byte * 8 + bit) * lanes;
-        const std::size_t half = std::size_t{1} << bit;
-        for (std::size_t v = 0; v < half; ++v)
-          for (std::size_t t = 0; t < lanes; ++t) {
-            const double value = table[(v + half) * lanes + t];
-            to[t] += value;
-            table[v * lanes + t] += value;
-          }
-      }
-    }
-  }); });
+    });
+  });
   return result;
 }
 

@@ -1,15 +1,15 @@
 // The pairwise embedding of rankings (Nguyen & Zhang 2023, eq. (7)), one bit per pair, and products with it.
 //
-// Entry (l, i < j) is 1 if ranking l puts i above j, 0 if below, 1/2 if it does not say. Stored as one or two bit planes; a product reads whole
-// bytes and looks their sums up in tables of 256 (the "four Russians" method), so it costs an eighth of the plain O(m n^2).
+// Entry (l, i < j) is 1 if ranking l puts i above j, 0 if below, 1/2 if it does not say. Stored as one or two bit planes; a product
+// reads whole bytes and looks their sums up in tables of 256 (the "four Russians" method), so it costs an eighth of the plain O(m
+// n^2).
 #pragma once
 
+#include <Eigen/Core>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
-
-#include <Eigen/Core>
 
 #include "caucus/data/dataset.h"
 

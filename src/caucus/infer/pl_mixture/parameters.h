@@ -21,7 +21,9 @@ struct Parameters {
 
   Parameters() = default;
   Parameters(std::size_t num_components, std::size_t items)
-      : num_items(items), weights(num_components, 1.0 / static_cast<double>(num_components)), utilities(num_components * items, 0.0) {}
+      : num_items(items),
+        weights(num_components, 1.0 / static_cast<double>(num_components)),
+        utilities(num_components * items, 0.0) {}
 
   std::size_t num_components() const { return weights.size(); }
   std::span<double> component(std::size_t k) { return std::span(utilities).subspan(k * num_items, num_items); }

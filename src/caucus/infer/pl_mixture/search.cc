@@ -1,11 +1,11 @@
 #include "caucus/infer/pl_mixture/search.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <memory>
 #include <numeric>
-
-#include <fmt/format.h>
 
 #include "caucus/base/random.h"
 #include "caucus/infer/pl_mixture/start.h"
@@ -36,7 +36,8 @@ std::unique_ptr<Dataset> screening_part(const Objective& objective, std::uint64_
   for (std::size_t s = 0; s < size; ++s) {
     const std::size_t begin = rankings.size() * s / size, end = rankings.size() * (s + 1) / size;
     const std::size_t i = begin + random.below(end - begin);
-    const auto ends = rankings.has_ties() ? rankings.group_ends().subspan(rankings.offsets()[i], rankings.length(i)) : std::span<const std::uint8_t>{};
+    const auto ends = rankings.has_ties() ? rankings.group_ends().subspan(rankings.offsets()[i], rankings.length(i))
+                                          : std::span<const std::uint8_t>{};
     builder.add(rankings[i].items(), rankings.weight(i), ends);
   }
   part->rankings = builder.build();
@@ -56,7 +57,8 @@ class Search {
     std::vector<Solution> field;
     int spent = 0;
     for (int r = 0; r < restarts; ++r) {
-      const std::string phase = restarts == 1 ? std::string(name_of(options_.method)) : fmt::format("start {} of {}", r + 1, restarts);
+      const std::string phase =
+          restarts == 1 ? std::string(name_of(options_.method)) : fmt::format("start {} of {}", r + 1, restarts);
       field.push_back(go(objective_, options_.method, start(r), options_.max_iterations, phase));
       spent += field.back().iterations;
       if (stopped(field.back())) break;
@@ -66,7 +68,8 @@ class Search {
 
  private:
   Parameters start(int number) {
-    return number < warm_ ? starts_.from_labels(run_.labels) : starts_.make(options_.init, static_cast<std::uint64_t>(number - warm_));
+    return number < warm_ ? starts_.from_labels(run_.labels)
+                          : starts_.make(options_.init, static_cast<std::uint64_t>(number - warm_));
   }
 
   Solution go(const Objective& objective, Method method, Parameters start, int max_iterations, std::string_view phase) {
@@ -85,7 +88,8 @@ class Search {
     const std::unique_ptr<Dataset> part = screening_part(objective_, run_.seed);
     std::optional<Objective> small;
     // The small objective must not see another set of tie orders than the whole.
-    if (part && !objective_.has_ties()) small.emplace(*part, objective_.num_components(), objective_.strength(), objective_.threads());
+    if (part && !objective_.has_ties())
+      small.emplace(*part, objective_.num_components(), objective_.strength(), objective_.threads());
     const Objective& screen = small ? *small : objective_;
     constexpr int short_run = 10;
     std::vector<Solution> field;
@@ -111,8 +115,8 @@ class Search {
       std::stable_sort(field.begin(), field.end(), better);
     }
     if (small) {
-      // On all rankings from here on: finalists that reached the same place are one, and the first start always is one, because a part of the
-      // rankings may prefer another maximum than all of them do.
+      // On all rankings from here on: finalists that reached the same place are one, and the first start always is one, because a
+      // part of the rankings may prefer another maximum than all of them do.
       std::vector<Solution> distinct;
       for (Solution& solution : field) {
         const bool known = std::ranges::any_of(distinct, [&](const Solution& other) {
@@ -146,8 +150,9 @@ class Search {
     SearchResult result;
     result.starts = restarts;
     result.finished = static_cast<int>(field.size());
-    result.agreeing = static_cast<int>(std::ranges::count_if(
-        field, [&](const Solution& s) { return s.objective >= field.front().objective - 1e-6 * std::abs(field.front().objective); }));
+    result.agreeing = static_cast<int>(std::ranges::count_if(field, [&](const Solution& s) {
+      return s.objective >= field.front().objective - 1e-6 * std::abs(field.front().objective);
+    }));
     result.best = std::move(field.front());
     result.best.iterations = spent;
     return result;
@@ -179,7 +184,8 @@ SearchResult search(const Objective& objective, const Options& options, const Ru
   if (num > 1 && options.init == Init::moments && (objective.has_ties() || objective.data().unranked == Unranked::absent))
     throw UsageError("init = moments takes complete rankings and ballots that stop early; choose init = spectral or random");
   if (options.init == Init::tensor && num > 1 && objective.data().unranked == Unranked::absent)
-    throw UsageError("init = tensor takes complete rankings and ballots whose unlisted items are last; choose init = spectral or random");
+    throw UsageError(
+        "init = tensor takes complete rankings and ballots whose unlisted items are last; choose init = spectral or random");
   // A start from the first places alone, from k-means and the like is one thing; random ones want company.
   const int automatic = options.method != Method::em ? 1 : std::min(2 + 2 * num, 30);
   const bool trivial = num == 1 || !(objective.total_weight() > 0.0);

@@ -19,14 +19,16 @@ void move(Parameters& parameters, const Variables& at, const std::vector<double>
   for (std::size_t j = 0; j < at.num_utilities; ++j) parameters.utilities[j] += step * direction[j];
   if (at.num_weights > 0) {
     double total = 0.0;
-    for (std::size_t k = 0; k < at.num_weights; ++k) total += parameters.weights[k] *= std::exp(step * direction[at.num_utilities + k]);
+    for (std::size_t k = 0; k < at.num_weights; ++k)
+      total += parameters.weights[k] *= std::exp(step * direction[at.num_utilities + k]);
     for (double& weight : parameters.weights) weight /= total;
   }
-  for (std::size_t o = 0; o < at.num_ties; ++o) parameters.ties.log_delta[o] += step * direction[at.num_utilities + at.num_weights + o];
+  for (std::size_t o = 0; o < at.num_ties; ++o)
+    parameters.ties.log_delta[o] += step * direction[at.num_utilities + at.num_weights + o];
 }
 
-void gradient(const Objective& objective, const Parameters& parameters, const Evaluation& e, const Variables& at, std::vector<double>& g,
-              std::vector<double>& metric) {
+void gradient(const Objective& objective, const Parameters& parameters, const Evaluation& e, const Variables& at,
+              std::vector<double>& g, std::vector<double>& metric) {
   g.resize(at.size());
   metric.resize(at.size());
   // The metric is the inverse of the MM step's curvature: theta += log(wins / expected) is gradient / expected to first order.
@@ -91,7 +93,8 @@ Solution maximise(const Objective& objective, Parameters start, const SolveOptio
   int small_gains = 0;
   StopReason why = StopReason::converged;
   for (int iteration = 0; solution.iterations < options.max_iterations; ++iteration) {
-    if (run.report({options.phase, solution.iterations, options.max_iterations, here.objective()}, why) == Flow::stop) return finish(why);
+    if (run.report({options.phase, solution.iterations, options.max_iterations, here.objective()}, why) == Flow::stop)
+      return finish(why);
 
     std::vector<double> direction;
     double slope = 0.0;

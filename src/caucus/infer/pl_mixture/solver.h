@@ -10,7 +10,7 @@ namespace caucus::pl_mixture {
 
 struct SolveOptions {
   int max_iterations = 10000;
-  double tolerance = 1e-8;    // distance from the local maximum that counts as converged, relative to the log-likelihood
+  double tolerance = 1e-8;  // distance from the local maximum that counts as converged, relative to the log-likelihood
   bool fixed_weights = false;
   std::string_view phase = "em";
 };
@@ -25,8 +25,8 @@ struct Solution {
 };
 
 // One EM step with one MM step inside (Hunter 2004, eq. (30) in the M-step of Gormley & Murphy 2008):
-// a_i <- a_i wins_i / expected_i, weights <- responsibility / total. `ties` moves the tie strengths instead of the worths, because the
-// two together do not minorise. Never lowers the objective.
+// a_i <- a_i wins_i / expected_i, weights <- responsibility / total. `ties` moves the tie strengths instead of the worths, because
+// the two together do not minorise. Never lowers the objective.
 void mm_step(const Objective& objective, const Evaluation& at, Parameters& parameters, bool fixed_weights, bool ties);
 
 // The default: a few EM steps, then limited-memory BFGS on the observed log-likelihood in the metric of the EM step, each

@@ -1,14 +1,13 @@
 #include "caucus/infer/pl_mixture/spectral.h"
 
-#include <algorithm>
-#include <cmath>
-#include <numbers>
-#include <numeric>
-
 #include <Eigen/Cholesky>
 #include <Eigen/QR>
 #include <Eigen/SVD>
+#include <algorithm>
 #include <boost/math/special_functions/erf.hpp>
+#include <cmath>
+#include <numbers>
+#include <numeric>
 
 #include "caucus/base/random.h"
 #include "caucus/infer/kmeans.h"
@@ -113,8 +112,8 @@ std::size_t adaptive_rank(const Eigen::VectorXd& values, std::size_t num_compone
   return rank;
 }
 
-std::vector<int> spectral_clusters(const Embedding& embedding, std::size_t num_clusters, const SpectralOptions& options, std::uint64_t seed,
-                                   std::uint64_t stream, const TruncatedSvd* given) {
+std::vector<int> spectral_clusters(const Embedding& embedding, std::size_t num_clusters, const SpectralOptions& options,
+                                   std::uint64_t seed, std::uint64_t stream, const TruncatedSvd* given) {
   TruncatedSvd own;
   if (given == nullptr) own = truncated_svd(embedding, num_clusters + 1, options.centre, seed);
   const TruncatedSvd& svd = given != nullptr ? *given : own;
@@ -127,12 +126,13 @@ std::vector<int> spectral_clusters(const Embedding& embedding, std::size_t num_c
   }
   rank = std::min<std::size_t>(rank, static_cast<std::size_t>(svd.projected.cols()));
   const RowMatrix points = svd.projected.leftCols(index(rank));
-  return kmeans(std::span(points.data(), static_cast<std::size_t>(points.size())), rank, embedding.weights(), num_clusters, options.kmeans_restarts,
-                seed, stream, embedding.threads())
+  return kmeans(std::span(points.data(), static_cast<std::size_t>(points.size())), rank, embedding.weights(), num_clusters,
+                options.kmeans_restarts, seed, stream, embedding.threads())
       .labels;
 }
 
-std::vector<int> embedding_kmeans(const Embedding& embedding, std::size_t num_clusters, int restarts, std::uint64_t seed, std::uint64_t stream) {
+std::vector<int> embedding_kmeans(const Embedding& embedding, std::size_t num_clusters, int restarts, std::uint64_t seed,
+                                  std::uint64_t stream) {
   const PairBits& bits = embedding.bits();
   const std::size_t m = bits.num_rankings();
   const Eigen::VectorXd weight = Eigen::Map<const Eigen::VectorXd>(embedding.weights().data(), index(m));

@@ -39,21 +39,22 @@ struct TruncatedSvd {
   Eigen::VectorXd values;  // largest first
   RowMatrix projected;     // rankings x rank: X V, centred if asked
 };
-// The largest `rank` singular values and the projections of the weighted embedding, by randomized subspace iteration (Halko, Martinsson &
-// Tropp 2011) on implicit products.
+// The largest `rank` singular values and the projections of the weighted embedding, by randomized subspace iteration (Halko,
+// Martinsson & Tropp 2011) on implicit products.
 TruncatedSvd truncated_svd(const Embedding& embedding, std::size_t rank, bool centre, std::uint64_t seed);
 
 // Algorithm 1: a cluster for each ranking of the embedding.
-std::vector<int> spectral_clusters(const Embedding& embedding, std::size_t num_clusters, const SpectralOptions& options, std::uint64_t seed,
-                                   std::uint64_t index, const TruncatedSvd* svd = nullptr);
+std::vector<int> spectral_clusters(const Embedding& embedding, std::size_t num_clusters, const SpectralOptions& options,
+                                   std::uint64_t seed, std::uint64_t index, const TruncatedSvd* svd = nullptr);
 // k-means on the rows of the embedding itself.
-std::vector<int> embedding_kmeans(const Embedding& embedding, std::size_t num_clusters, int restarts, std::uint64_t seed, std::uint64_t index);
+std::vector<int> embedding_kmeans(const Embedding& embedding, std::size_t num_clusters, int restarts, std::uint64_t seed,
+                                  std::uint64_t index);
 
 // Algorithm 2 on every cluster: utilities by least squares on linked pairwise shares, weights by cluster sizes.
 Parameters cluster_parameters(const Embedding& embedding, const std::vector<int>& clusters, std::size_t num_clusters, Link link);
 
-// Algorithm 2 alone. above(i, j): weight with which i was above j. Shares are (above + 1/2) / (above + below + 1). Closed form where all pairs
-// were seen, a Laplacian system otherwise.
+// Algorithm 2 alone. above(i, j): weight with which i was above j. Shares are (above + 1/2) / (above + below + 1). Closed form
+// where all pairs were seen, a Laplacian system otherwise.
 std::vector<double> least_squares_utilities(const Eigen::MatrixXd& above, Link link);
 
 // r-hat of Algorithm 1, line 3, for singular values of K + 1; 0 where no index qualifies.

@@ -1,8 +1,7 @@
 #include "caucus/infer/pl_mixture/start.h"
 
-#include <cmath>
-
 #include <boost/math/special_functions/gamma.hpp>  // std::lgamma writes a global: no good on several threads
+#include <cmath>
 
 #include "caucus/base/random.h"
 #include "caucus/infer/mallows_tensor/start.h"
@@ -71,17 +70,20 @@ Parameters Starts::make(Init kind, std::uint64_t index) {
       break;
     }
     case Init::kmeans:
-      start = cluster_parameters(embedding(), embedding_kmeans(embedding(), num, options_.kmeans_restarts, seed_, stream), num, options_.link);
+      start = cluster_parameters(embedding(), embedding_kmeans(embedding(), num, options_.kmeans_restarts, seed_, stream), num,
+                                 options_.link);
       break;
     case Init::moments:
       start = moments_start(objective_, seed_, index);
       break;
     case Init::tensor: {
       // First-position probabilities of the terms of the top-3 tensor are the worths.
-      const tensor::TensorStart terms = tensor::tensor_start(objective_.data().rankings, objective_.num_items(), num, seed_ + index);
+      const tensor::TensorStart terms =
+          tensor::tensor_start(objective_.data().rankings, objective_.num_items(), num, seed_ + index);
       start.weights = terms.weight;
       for (std::size_t k = 0; k < num; ++k)
-        for (std::size_t i = 0; i < objective_.num_items(); ++i) start.utilities[k * objective_.num_items() + i] = std::log(terms.first[k][i]);
+        for (std::size_t i = 0; i < objective_.num_items(); ++i)
+          start.utilities[k * objective_.num_items() + i] = std::log(terms.first[k][i]);
       start.centre_all();
       break;
     }

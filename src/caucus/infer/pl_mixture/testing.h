@@ -45,7 +45,8 @@ inline Dataset draw(const Parameters& truth, std::size_t count, Kind kind, std::
   for (std::size_t l = 0; l < count; ++l) {
     RandomStream random(seed, Purpose::generate, 1000 + l);
     const auto own = truth.component(random.categorical(truth.weights));
-    PlackettLuce(std::vector<double>(own.begin(), own.end()), kind == Kind::ties ? TieStrengths{{2, 3}, {-1.0, -1.5}} : TieStrengths{})
+    PlackettLuce(std::vector<double>(own.begin(), own.end()),
+                 kind == Kind::ties ? TieStrengths{{2, 3}, {-1.0, -1.5}} : TieStrengths{})
         .sample(random, 0, items, ends);
     if (kind == Kind::top) items.resize(1 + random.below(n - 1));
     if (kind == Kind::subset || kind == Kind::pairs) {

@@ -39,9 +39,11 @@ std::vector<double> Posterior::median() const {
   return result;
 }
 
-std::string encode_checkpoint(const std::string& key, const ChainPlan& plan, const Posterior& posterior, const nlohmann::json& chains) {
-  nlohmann::json json{{"format", format_name}, {"key", key},          {"burnin", plan.burnin},
-                      {"thin", plan.thin},     {"iterations", posterior.iterations}, {"states", chains}};
+std::string encode_checkpoint(const std::string& key, const ChainPlan& plan, const Posterior& posterior,
+                              const nlohmann::json& chains) {
+  nlohmann::json json{
+      {"format", format_name}, {"key", key}, {"burnin", plan.burnin}, {"thin", plan.thin}, {"iterations", posterior.iterations},
+      {"states", chains}};
   for (const ChainDraws& draws : posterior.chains)
     json["draws"].push_back({{"values", to_bytes(std::span(draws.values))},
                              {"hyper", to_bytes(std::span(draws.hyper))},
@@ -60,7 +62,8 @@ nlohmann::json decode_checkpoint(const std::string& text, const std::string& key
     if (json.at("format") != format_name) throw DataError("not a checkpoint of a regression");
     if (json.at("key") != key || json.at("burnin") != plan.burnin || json.at("thin") != plan.thin ||
         json.at("states").size() != posterior.chains.size())
-      throw DataError("the checkpoint belongs to other data, another seed or other options; remove it, or repeat the command it came from");
+      throw DataError(
+          "the checkpoint belongs to other data, another seed or other options; remove it, or repeat the command it came from");
     posterior.iterations = json.at("iterations").get<int>();
     for (std::size_t c = 0; c < posterior.chains.size(); ++c) {
       const nlohmann::json& from = json.at("draws").at(c);

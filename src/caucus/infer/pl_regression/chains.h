@@ -3,14 +3,14 @@
 // A Chain has sweep(bool adapt), coefficients(), hyper(), loglik(), save() and load().
 #pragma once
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <functional>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
-
-#include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "caucus/base/parallel.h"
 #include "caucus/infer/pl_regression/bytes.h"
@@ -26,10 +26,10 @@ struct ChainPlan {
 };
 
 struct ChainDraws {
-  std::vector<float> values;       // one draw after the other, row-major
-  std::vector<double> hyper;       // a or theta, one per draw
-  std::vector<double> loglik;      // one per draw
-  std::vector<double> sum;         // of every sweep after burn-in, thinned away or not
+  std::vector<float> values;   // one draw after the other, row-major
+  std::vector<double> hyper;   // a or theta, one per draw
+  std::vector<double> loglik;  // one per draw
+  std::vector<double> sum;     // of every sweep after burn-in, thinned away or not
   std::int64_t num_summed = 0;
   double hyper_sum = 0.0;
 };
@@ -42,23 +42,25 @@ struct Posterior {
 
   std::size_t num_draws(std::size_t chain) const { return chains[chain].hyper.size(); }
   const float* draw(std::size_t chain, std::size_t index) const { return chains[chain].values.data() + index * num_coefficients; }
-  std::vector<double> mean() const;      // over all chains and all sweeps after burn-in
-  std::vector<double> median() const;    // over all kept draws
+  std::vector<double> mean() const;    // over all chains and all sweeps after burn-in
+  std::vector<double> median() const;  // over all kept draws
   double hyper_mean() const;
 };
 
 struct Checkpointing {
-  std::string key;                                 // of data and options: a resumed checkpoint must have the same
-  double every = 60.0;                             // seconds
-  std::function<void(const std::string&)> save;    // empty: none
-  std::string resume;                              // what save() was given, or empty
+  std::string key;                               // of data and options: a resumed checkpoint must have the same
+  double every = 60.0;                           // seconds
+  std::function<void(const std::string&)> save;  // empty: none
+  std::string resume;                            // what save() was given, or empty
 };
 
-std::string encode_checkpoint(const std::string& key, const ChainPlan& plan, const Posterior& posterior, const nlohmann::json& chains);
+std::string encode_checkpoint(const std::string& key, const ChainPlan& plan, const Posterior& posterior,
+                              const nlohmann::json& chains);
 // Throws DataError where the checkpoint is not one, or belongs to other data or options. Returns the states of the chains.
 nlohmann::json decode_checkpoint(const std::string& text, const std::string& key, const ChainPlan& plan, Posterior& posterior);
 
-// The stop reason of a complete run is `iteration_limit`. The observer is called from the calling thread, about four times a second.
+// The stop reason of a complete run is `iteration_limit`. The observer is called from the calling thread, about four times a
+// second.
 template <class Chain>
 Posterior run_chains(std::vector<Chain>& chains, const ChainPlan& plan, const Run& run, const Checkpointing& checkpoints = {}) {
   Posterior posterior;

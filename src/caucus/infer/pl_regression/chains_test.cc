@@ -18,8 +18,8 @@ std::vector<GibbsChain> gibbs_chains(const RegressionData& data, std::size_t cou
 bool same(const Posterior& a, const Posterior& b) {
   if (a.iterations != b.iterations || a.chains.size() != b.chains.size()) return false;
   for (std::size_t c = 0; c < a.chains.size(); ++c)
-    if (a.chains[c].values != b.chains[c].values || a.chains[c].hyper != b.chains[c].hyper || a.chains[c].loglik != b.chains[c].loglik ||
-        a.chains[c].sum != b.chains[c].sum)
+    if (a.chains[c].values != b.chains[c].values || a.chains[c].hyper != b.chains[c].hyper ||
+        a.chains[c].loglik != b.chains[c].loglik || a.chains[c].sum != b.chains[c].sum)
       return false;
   return true;
 }

@@ -1,9 +1,8 @@
 #include "caucus/infer/pl_regression/em.h"
 
+#include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
-
-#include <Eigen/Cholesky>
 
 #include "caucus/base/error.h"
 #include "caucus/infer/pl_regression/expectation.h"
@@ -69,7 +68,7 @@ class Em {
     double multiplier = 0.0;  // a < 1: of the fixed mass
     double residual = 0.0;
     double smallest = infinity;  // of the non-zero weights
-    double gap = 0.0;         // sum of residual^2 / count: twice the gain that a Newton step on log lambda promises
+    double gap = 0.0;            // sum of residual^2 / count: twice the gain that a Newton step on log lambda promises
     std::size_t nonzero = 0;
   };
 
@@ -117,7 +116,10 @@ class Em {
   // a < 1: maximises sum (a - 1 + n) log lambda - lambda R over the active weights of fixed mass. O(K p) per root-find step.
   RowMatrix sparse_step(const State& state) const {
     RowMatrix next = RowMatrix::Zero(state.lambda.rows(), state.lambda.cols());
-    struct Active { Eigen::Index index; double numerator, rate; };
+    struct Active {
+      Eigen::Index index;
+      double numerator, rate;
+    };
     std::vector<Active> active;
     double waiting_mass = 0.0;
     for (Eigen::Index k = 0; k < next.rows(); ++k) {
@@ -128,8 +130,10 @@ class Em {
         const double weight = state.lambda(k, j);
         if (!(weight > 0.0)) continue;
         const double numerator = options_.a - 1.0 + weight * state.sums.gain(k, j);
-        if (numerator > 0.0) active.push_back({k * next.cols() + j, numerator, rate(j)});
-        else doomed.emplace_back(numerator, j);
+        if (numerator > 0.0)
+          active.push_back({k * next.cols() + j, numerator, rate(j)});
+        else
+          doomed.emplace_back(numerator, j);
       }
       if (active.size() > before || doomed.empty()) continue;
       // Eq. (10) would leave this class without a weight: only the smallest tenth goes, and never the last one.
@@ -162,8 +166,9 @@ class Em {
     return next * (mass_ / next.sum());
   }
 
-  // Anderson acceleration (Walker & Ni 2011) of x = log lambda with the step f(x) = log mapped - x, in the metric of the expected counts, in which
-  // weights that fade away do not count. True if `next` is no worse than `state`; else the plain EM step is due, and it never is worse.
+  // Anderson acceleration (Walker & Ni 2011) of x = log lambda with the step f(x) = log mapped - x, in the metric of the expected
+  // counts, in which weights that fade away do not count. True if `next` is no worse than `state`; else the plain EM step is due,
+  // and it never is worse.
   bool extrapolate(const State& state, const RowMatrix& mapped, State& next) {
     constexpr std::size_t depth = 12;
     const Eigen::Index size = mapped.size();
@@ -194,7 +199,8 @@ class Em {
     const Eigen::VectorXd gamma = gram.ldlt().solve(differences.transpose() * root.cwiseProduct(f));
     if (!gamma.allFinite()) return forget();
     Eigen::VectorXd shift = Eigen::VectorXd::Zero(size);
-    for (Eigen::Index c = 0; c < m; ++c) shift -= gamma[c] * (steps_[static_cast<std::size_t>(c)].x + steps_[static_cast<std::size_t>(c)].f);
+    for (Eigen::Index c = 0; c < m; ++c)
+      shift -= gamma[c] * (steps_[static_cast<std::size_t>(c)].x + steps_[static_cast<std::size_t>(c)].f);
     RowMatrix candidate = mapped;
     for (Eigen::Index i = 0; i < size; ++i)
       if (candidate.data()[i] > 0.0) candidate.data()[i] *= std::exp(std::clamp(shift[i], -4.0, 4.0));
@@ -235,8 +241,10 @@ class Em {
   const Run& run_;
   double mass_ = 1.0;
   int revivals_ = 0;
-  struct Step { Eigen::VectorXd x, f; };
-  std::vector<Step> steps_;           // differences of x and f between the last steps
+  struct Step {
+    Eigen::VectorXd x, f;
+  };
+  std::vector<Step> steps_;  // differences of x and f between the last steps
   Eigen::VectorXd last_x_, last_f_;
 };
 
@@ -245,7 +253,9 @@ class Em {
 EmResult fit_em(const RegressionData& data, const EmOptions& options, const Run& run, const RowMatrix* start) {
   if (!(options.a > 0.0)) throw UsageError("a must be above 0");
   if (options.a > 1.0 && !(options.b > 0.0))
-    throw UsageError("a > 1 with b = 0 has no maximum: the posterior rises for ever with the scale of the weights; give b > 0 (it sets only the scale)");
+    throw UsageError(
+        "a > 1 with b = 0 has no maximum: the posterior rises for ever with the scale of the weights; give b > 0 (it sets only the "
+        "scale)");
   const auto k = static_cast<Eigen::Index>(data.num_classes), p = static_cast<Eigen::Index>(data.num_features());
   RowMatrix lambda = RowMatrix::Zero(k, p);
   if (start != nullptr) {

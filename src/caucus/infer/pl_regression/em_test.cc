@@ -1,8 +1,8 @@
 #include "caucus/infer/pl_regression/em.h"
 
-#include <cmath>
-
 #include <gtest/gtest.h>
+
+#include <cmath>
 
 #include "caucus/base/error.h"
 #include "caucus/infer/pl_regression/testing.h"
@@ -54,7 +54,8 @@ RowMatrix slow_log_gradient(const RegressionData& data, const RowMatrix& lambda,
 std::vector<RegressionData> problems() {
   RegressionData subset = ranking_problem(80, 2, 5, 3, 4);
   subset.unranked = Unranked::absent;
-  return {labelled_problem(60, 2, 3, 1), labelled_problem(40, 3, 2, 2), ranking_problem(30, 2, 4, 2, 3), ranking_problem(25, 2, 4, 4, 5), subset};
+  return {labelled_problem(60, 2, 3, 1), labelled_problem(40, 3, 2, 2), ranking_problem(30, 2, 4, 2, 3),
+          ranking_problem(25, 2, 4, 4, 5), subset};
 }
 
 TEST(PlRegression, LoglikAgreesWithItsDefinition) {

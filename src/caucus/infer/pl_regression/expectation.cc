@@ -44,11 +44,12 @@ Expectation expectation(const RegressionData& data, const RowMatrix& win, const 
         if (share[j] > 0.0) add(part.rate, j, w, share[j]);
     }
   };
-  return parallel_fold(Blocks(data.num_rows(), 1 + 32768 / p, 16), threads, make, body, [](Expectation& total, const Expectation& part) {
-    total.gain += part.gain;
-    total.rate += part.rate;
-    total.loglik += part.loglik;
-  });
+  return parallel_fold(Blocks(data.num_rows(), 1 + 32768 / p, 16), threads, make, body,
+                       [](Expectation& total, const Expectation& part) {
+                         total.gain += part.gain;
+                         total.rate += part.rate;
+                         total.loglik += part.loglik;
+                       });
 }
 
 }  // namespace caucus::pl_regression

@@ -1,9 +1,8 @@
 #include "caucus/infer/pl_regression/gibbs.h"
 
 #include <algorithm>
-#include <cmath>
-
 #include <boost/math/special_functions/gamma.hpp>
+#include <cmath>
 
 #include "caucus/base/error.h"
 #include "caucus/base/numeric.h"
@@ -72,8 +71,8 @@ void GibbsChain::sweep(bool adapt) {
   rate_.setZero();
   total_ = lambda_.colwise().sum();
   loglik_ = 0.0;
-  // The mass from its prior, Gam(K p a, 1) in units of 1 / b (section 3.5; the paper leaves out a). Times below are in units of 1 / mass, so
-  // neither can overflow.
+  // The mass from its prior, Gam(K p a, 1) in units of 1 / b (section 3.5; the paper leaves out a). Times below are in units of 1 /
+  // mass, so neither can overflow.
   const double log_mass = stream_.log_gamma(static_cast<double>(k * p) * a_), mass = std::exp(log_mass);
   const auto add = [&](std::size_t row, const double* w, double factor) {
     double* out = rate_.data() + row * p;

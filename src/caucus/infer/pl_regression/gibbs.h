@@ -2,10 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <vector>
-
-#include <nlohmann/json.hpp>
 
 #include "caucus/base/random.h"
 #include "caucus/model/pl_regression.h"
@@ -28,7 +27,7 @@ class GibbsChain {
 
   const RowMatrix& coefficients() const { return lambda_; }  // normalised: sum 1. b has no part in it.
   double hyper() const { return a_; }
-  double loglik() const { return loglik_; }                  // at the weights before the last sweep
+  double loglik() const { return loglik_; }  // at the weights before the last sweep
   void set_state(const RowMatrix& lambda, double a) { lambda_ = lambda / lambda.sum(), a_ = a; }
 
   nlohmann::json save() const;

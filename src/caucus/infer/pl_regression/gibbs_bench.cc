@@ -1,4 +1,5 @@
-// A sweep of the sampler at the sizes of colon (62 x 4001 features, 2 classes) and sushi (4000 x 21, 10 classes), and of the rival at colon's.
+// A sweep of the sampler at the sizes of colon (62 x 4001 features, 2 classes) and sushi (4000 x 21, 10 classes), and of the rival
+// at colon's.
 #include <benchmark/benchmark.h>
 
 #include "caucus/infer/pl_regression/gibbs.h"
@@ -9,8 +10,9 @@ namespace caucus::pl_regression {
 namespace {
 
 void sweep(benchmark::State& state) {
-  const RegressionData data = testing::labelled_problem(static_cast<std::size_t>(state.range(0)), static_cast<std::size_t>(state.range(1)),
-                                                        static_cast<std::size_t>(state.range(2)), 1);
+  const RegressionData data =
+      testing::labelled_problem(static_cast<std::size_t>(state.range(0)), static_cast<std::size_t>(state.range(1)),
+                                static_cast<std::size_t>(state.range(2)), 1);
   GibbsChain chain(data, {}, RandomStream(1, Purpose::chain, 0));
   for (int i = 0; i < 20; ++i) chain.sweep(true);
   for (auto _ : state) chain.sweep(false);

@@ -1,10 +1,9 @@
 #include "caucus/infer/pl_regression/logit_lasso.h"
 
+#include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
 #include <numbers>
-
-#include <Eigen/Cholesky>
 
 #include "caucus/base/numeric.h"
 #include "caucus/infer/pl_regression/bytes.h"
@@ -35,7 +34,8 @@ bool accept_right(double uniform, double lambda) {
 
 bool accept_left(double uniform, double lambda) {
   constexpr double pi2 = std::numbers::pi * std::numbers::pi;
-  const double h = 0.5 * std::numbers::ln2 + 2.5 * std::log(std::numbers::pi) - 2.5 * std::log(lambda) - pi2 / (2.0 * lambda) + 0.5 * lambda;
+  const double h =
+      0.5 * std::numbers::ln2 + 2.5 * std::log(std::numbers::pi) - 2.5 * std::log(lambda) - pi2 / (2.0 * lambda) + 0.5 * lambda;
   const double log_uniform = std::log(uniform), x = std::exp(-pi2 / (2.0 * lambda)), factor = lambda / pi2;
   double z = 1.0;
   for (int j = 1;; j += 2) {
@@ -103,7 +103,8 @@ void LogitChain::sweep(bool) {
       for (Eigen::Index l = 0; l < classes; ++l)
         if (l != k) sum += std::exp(eta_(i, l) - largest);
       const double offset = largest + std::log(sum), location = eta_(i, k) - offset;
-      const double z = sample_truncated_logistic(location, data_.labels[static_cast<std::size_t>(i)] == static_cast<std::uint32_t>(k), stream_);
+      const double z =
+          sample_truncated_logistic(location, data_.labels[static_cast<std::size_t>(i)] == static_cast<std::uint32_t>(k), stream_);
       scale[i] = sample_logistic_scale(z - location, stream_);
       target[i] = z + offset;
     }

@@ -2,11 +2,10 @@
 // Archambeau & Caron (2012), appendix A. See README.md for what was put right.
 #pragma once
 
-#include <cstdint>
-#include <vector>
-
 #include <Eigen/Core>
+#include <cstdint>
 #include <nlohmann/json.hpp>
+#include <vector>
 
 #include "caucus/base/random.h"
 #include "caucus/model/pl_regression_features.h"
@@ -14,13 +13,13 @@
 namespace caucus::pl_regression {
 
 struct LogitData {
-  Eigen::MatrixXd x;                  // n x p with the intercept as last column
+  Eigen::MatrixXd x;  // n x p with the intercept as last column
   std::vector<std::uint32_t> labels;
   std::size_t num_classes = 0;
 };
 
 struct LogitOptions {
-  double shape = 1.0, rate = 1.0;     // of the Gamma prior of theta
+  double shape = 1.0, rate = 1.0;  // of the Gamma prior of theta
   double intercept_variance = 100.0;
 };
 
@@ -42,7 +41,7 @@ class LogitChain {
 
   const RowMatrix& coefficients() const { return beta_; }  // (K - 1) x p; the last class is the baseline
   double hyper() const { return theta_; }
-  double loglik() const { return loglik_; }                // at the current coefficients
+  double loglik() const { return loglik_; }  // at the current coefficients
   void set_state(const RowMatrix& beta, const RowMatrix& tau, double theta);
   const RowMatrix& tau() const { return tau_; }
 
@@ -56,10 +55,10 @@ class LogitChain {
   const LogitData& data_;
   LogitOptions options_;
   RandomStream stream_;
-  RowMatrix beta_, tau_;   // tau of the intercept is its fixed prior variance
+  RowMatrix beta_, tau_;  // tau of the intercept is its fixed prior variance
   double theta_ = 1.0;
   double loglik_ = 0.0;
-  Eigen::MatrixXd eta_;    // n x K, last column 0
+  Eigen::MatrixXd eta_;  // n x K, last column 0
 };
 
 // Softmax of x'beta with the last class at 0: n x K.

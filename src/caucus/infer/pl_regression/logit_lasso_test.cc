@@ -1,12 +1,12 @@
 #include "caucus/infer/pl_regression/logit_lasso.h"
 
-#include <algorithm>
-#include <cmath>
-#include <numbers>
+#include <gtest/gtest.h>
 
+#include <algorithm>
 #include <boost/math/distributions/chi_squared.hpp>
 #include <boost/math/distributions/normal.hpp>
-#include <gtest/gtest.h>
+#include <cmath>
+#include <numbers>
 
 namespace caucus::pl_regression {
 namespace {
@@ -17,7 +17,8 @@ double kolmogorov(std::vector<double> uniforms) {
   double largest = 0.0;
   const auto n = static_cast<double>(uniforms.size());
   for (std::size_t i = 0; i < uniforms.size(); ++i)
-    largest = std::max({largest, std::abs(uniforms[i] - static_cast<double>(i) / n), std::abs(uniforms[i] - static_cast<double>(i + 1) / n)});
+    largest = std::max(
+        {largest, std::abs(uniforms[i] - static_cast<double>(i) / n), std::abs(uniforms[i] - static_cast<double>(i + 1) / n)});
   return largest * std::sqrt(n);
 }
 
@@ -121,8 +122,14 @@ void geweke(LogitData data, std::uint64_t seed) {
   const auto statistics = [&](const RowMatrix& beta, const RowMatrix& tau, double theta) {
     double zero = 0.0;
     for (const std::uint32_t label : data.labels) zero += label == 0 ? 1.0 : 0.0;
-    return std::vector<double>{theta / (1.0 + theta), std::tanh(beta(0, 0)), std::abs(std::tanh(beta(0, 0))), std::tanh(beta(0, beta.cols() - 1)),
-                               tau(0, 0) / (1.0 + tau(0, 0)), std::tanh(beta(0, 0)) * zero, zero, zero * zero,
+    return std::vector<double>{theta / (1.0 + theta),
+                               std::tanh(beta(0, 0)),
+                               std::abs(std::tanh(beta(0, 0))),
+                               std::tanh(beta(0, beta.cols() - 1)),
+                               tau(0, 0) / (1.0 + tau(0, 0)),
+                               std::tanh(beta(0, 0)) * zero,
+                               zero,
+                               zero * zero,
                                std::tanh(beta(0, 0) * beta(beta.rows() - 1, 1))};
   };
   RowMatrix beta, tau;
@@ -162,8 +169,8 @@ void geweke(LogitData data, std::uint64_t seed) {
 TEST(LogitLasso, GewekeThreeClasses) { geweke(random_covariates(6, 3, 3, 5), 31); }
 TEST(LogitLasso, GewekeMoreCoefficientsThanRows) { geweke(random_covariates(3, 6, 2, 6), 41); }
 
-// Simulation-based calibration (Talts et al. 2018): the rank of the truth among 19 thinned draws is uniform on 0..19. 400 replications,
-// three quantities; chi-squared with 19 degrees of freedom at 3e-7 each.
+// Simulation-based calibration (Talts et al. 2018): the rank of the truth among 19 thinned draws is uniform on 0..19. 400
+// replications, three quantities; chi-squared with 19 degrees of freedom at 3e-7 each.
 TEST(LogitLasso, SimulationBasedCalibration) {
   const Prior prior;
   LogitData data = random_covariates(15, 3, 3, 7);
@@ -189,7 +196,8 @@ TEST(LogitLasso, SimulationBasedCalibration) {
   const double limit = boost::math::quantile(boost::math::complement(boost::math::chi_squared(bins - 1), 3e-7));
   for (const auto& counts : histogram) {
     double statistic = 0.0;
-    for (const double count : counts) statistic += (count - replications / bins) * (count - replications / bins) * bins / replications;
+    for (const double count : counts)
+      statistic += (count - replications / bins) * (count - replications / bins) * bins / replications;
     EXPECT_LT(statistic, limit);
   }
 }

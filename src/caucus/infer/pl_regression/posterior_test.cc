@@ -1,9 +1,9 @@
 // Gibbs and variational against the exact posterior of a tiny problem, by quadrature over the simplex of the normalised weights.
-#include <cmath>
-#include <functional>
+#include <gtest/gtest.h>
 
 #include <boost/math/quadrature/gauss.hpp>
-#include <gtest/gtest.h>
+#include <cmath>
+#include <functional>
 
 #include "caucus/infer/pl_regression/gibbs.h"
 #include "caucus/infer/pl_regression/testing.h"
@@ -20,8 +20,7 @@ double integrate_simplex(const std::function<double(const RowMatrix&)>& f) {
   using Rule = boost::math::quadrature::gauss<double, Nodes>;
   std::vector<std::pair<double, double>> nodes;  // on (0, 1)
   for (std::size_t i = 0; i < Rule::abscissa().size(); ++i)
-    for (const double sign : {-1.0, 1.0})
-      nodes.emplace_back(0.5 + 0.5 * sign * Rule::abscissa()[i], 0.5 * Rule::weights()[i]);
+    for (const double sign : {-1.0, 1.0}) nodes.emplace_back(0.5 + 0.5 * sign * Rule::abscissa()[i], 0.5 * Rule::weights()[i]);
   double total = 0.0;
   RowMatrix lambda(2, 2);
   for (const auto& [u, wu] : nodes)
@@ -52,16 +51,20 @@ struct Moments {
   RowMatrix mean;
 };
 Moments exact(const RegressionData& data, double a) {
-  const auto density = [&](const RowMatrix& lambda) { return std::exp(regression_loglik(data, lambda) + log_dirichlet(lambda, a)); };
+  const auto density = [&](const RowMatrix& lambda) {
+    return std::exp(regression_loglik(data, lambda) + log_dirichlet(lambda, a));
+  };
   Moments moments;
   moments.evidence = integrate_simplex<30>(density);
   moments.mean.resize(2, 2);
   for (Eigen::Index i = 0; i < 4; ++i)
-    moments.mean.data()[i] = integrate_simplex<30>([&](const RowMatrix& lambda) { return lambda.data()[i] * density(lambda); }) / moments.evidence;
+    moments.mean.data()[i] =
+        integrate_simplex<30>([&](const RowMatrix& lambda) { return lambda.data()[i] * density(lambda); }) / moments.evidence;
   return moments;
 }
 
-// The mean of a chain and its standard error by 100 batch means. Six of them, with 99 degrees of freedom: a false alarm once in 3e7.
+// The mean of a chain and its standard error by 100 batch means. Six of them, with 99 degrees of freedom: a false alarm once in
+// 3e7.
 struct Average {
   double sum = 0.0, batch = 0.0, squares = 0.0;
   int count = 0, batch_size;
@@ -113,8 +116,9 @@ TEST(PlRegressionPosterior, LearnedShapeAgreesWithQuadrature) {
   for (std::size_t i = 0; i < Rule::abscissa().size(); ++i)
     for (const double sign : {-1.0, 1.0}) {
       const double a = std::exp(std::log(6.0) * (0.5 + 0.5 * sign * Rule::abscissa()[i]));
-      const double density = Rule::weights()[i] * integrate_simplex<20>(
-          [&](const RowMatrix& lambda) { return std::exp(regression_loglik(data, lambda) + log_dirichlet(lambda, a)); });
+      const double density = Rule::weights()[i] * integrate_simplex<20>([&](const RowMatrix& lambda) {
+                               return std::exp(regression_loglik(data, lambda) + log_dirichlet(lambda, a));
+                             });
       total += density;
       first += density * a;
     }
@@ -145,7 +149,8 @@ TEST(PlRegressionPosterior, VariationalBoundIsBelowTheEvidenceAndItsMeanIsNear) 
 TEST(PlRegressionVariational, BoundRisesAtEveryStep) {
   RegressionData subset = ranking_problem(80, 2, 5, 3, 4);
   subset.unranked = Unranked::absent;
-  for (const RegressionData& data : {labelled_problem(60, 3, 3, 1), ranking_problem(40, 2, 4, 3, 2), subset, labelled_problem(15, 60, 2, 3)}) {
+  for (const RegressionData& data :
+       {labelled_problem(60, 3, 3, 1), ranking_problem(40, 2, 4, 3, 2), subset, labelled_problem(15, 60, 2, 3)}) {
     for (const std::optional<double> a : {std::optional<double>{}, std::optional{0.05}, std::optional{1.0}, std::optional{5.0}}) {
       VariationalOptions options;
       options.a = a;
@@ -155,7 +160,8 @@ TEST(PlRegressionVariational, BoundRisesAtEveryStep) {
       for (std::size_t i = 1; i < q.trace.size(); ++i) EXPECT_GE(q.trace[i], q.trace[i - 1] - 1e-9) << i;
       EXPECT_EQ(q.trace.back(), q.bound);
       EXPECT_TRUE(q.mean().allFinite());
-      EXPECT_NEAR(q.shape.cwiseQuotient(q.rate).sum(), q.a * static_cast<double>(q.shape.size()) / 2.0, 1e-8) << "the mass at its best";
+      EXPECT_NEAR(q.shape.cwiseQuotient(q.rate).sum(), q.a * static_cast<double>(q.shape.size()) / 2.0, 1e-8)
+          << "the mass at its best";
     }
   }
 }
@@ -170,19 +176,23 @@ TEST(PlRegressionVariational, RateOfThePriorDoesNotMatter) {
   EXPECT_LT((first.mean() - second.mean()).cwiseAbs().maxCoeff(), 1e-6);
 }
 
-// Geweke (2004): draws of (a, lambda) from the prior, and from a chain that alternates a sweep with fresh outcomes, have the same law.
+// Geweke (2004): draws of (a, lambda) from the prior, and from a chain that alternates a sweep with fresh outcomes, have the same
+// law.
 void geweke(RegressionData data, std::size_t ranking_length) {
   const GibbsOptions options{std::nullopt, 0.3, 3.0};
   const std::size_t k = data.num_classes, p = data.num_features();
   const auto outcomes = [&](const RowMatrix& lambda, RandomStream& stream) {
-    if (ranking_length > 0) draw_rankings(data, lambda, ranking_length, stream);
-    else draw_labels(data, lambda, stream);
+    if (ranking_length > 0)
+      draw_rankings(data, lambda, ranking_length, stream);
+    else
+      draw_labels(data, lambda, stream);
   };
   const auto statistics = [&](const RowMatrix& lambda, double a) {
     double zero = 0.0;
     for (std::size_t i = 0; i < data.num_rows(); ++i) zero += data.order(i)[0] == 0 ? 1.0 : 0.0;
-    return std::vector<double>{std::log(a), std::log(a) * std::log(a), lambda(0, 0), lambda(0, 0) * lambda(0, 0), lambda.maxCoeff(),
-                               lambda(1, 1) * std::log(a), zero, zero * zero, zero * lambda(0, 0)};
+    return std::vector<double>{std::log(a),        std::log(a) * std::log(a),  lambda(0, 0), lambda(0, 0) * lambda(0, 0),
+                               lambda.maxCoeff(),  lambda(1, 1) * std::log(a), zero,         zero * zero,
+                               zero * lambda(0, 0)};
   };
   constexpr int draws = 200000;
   const std::size_t count = 9;

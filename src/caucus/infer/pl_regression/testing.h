@@ -32,7 +32,8 @@ inline void draw_labels(RegressionData& data, const RowMatrix& lambda, RandomStr
   data.outcome.resize(data.num_rows());
   for (std::size_t i = 0; i < data.num_rows(); ++i) {
     std::vector<double> strength(data.num_classes);
-    for (std::size_t k = 0; k < data.num_classes; ++k) strength[k] = dot(data.features(i), lambda.data() + k * data.num_features(), data.num_features());
+    for (std::size_t k = 0; k < data.num_classes; ++k)
+      strength[k] = dot(data.features(i), lambda.data() + k * data.num_features(), data.num_features());
     data.outcome[i] = static_cast<std::uint32_t>(stream.categorical(strength));
   }
 }
@@ -44,7 +45,8 @@ inline void draw_rankings(RegressionData& data, const RowMatrix& lambda, std::si
   data.offsets = {0};
   for (std::size_t i = 0; i < data.num_rows(); ++i) {
     std::vector<double> strength(data.num_classes);
-    for (std::size_t k = 0; k < data.num_classes; ++k) strength[k] = dot(data.features(i), lambda.data() + k * data.num_features(), data.num_features());
+    for (std::size_t k = 0; k < data.num_classes; ++k)
+      strength[k] = dot(data.features(i), lambda.data() + k * data.num_features(), data.num_features());
     for (std::size_t t = 0; t < length; ++t) {
       const std::size_t winner = stream.categorical(strength);
       data.outcome.push_back(static_cast<std::uint32_t>(winner));

@@ -1,11 +1,10 @@
 #include "caucus/infer/pl_regression/variational.h"
 
 #include <algorithm>
-#include <cmath>
-
 #include <boost/math/special_functions/digamma.hpp>
 #include <boost/math/special_functions/gamma.hpp>
 #include <boost/math/tools/minima.hpp>
+#include <cmath>
 
 #include "caucus/infer/pl_regression/expectation.h"
 
@@ -27,7 +26,8 @@ double divergence(const VariationalResult& q, double b) {
   const double log_gamma_a = lgamma(q.a), log_b = std::log(b);
   for (Eigen::Index i = 0; i < q.shape.size(); ++i) {
     const double shape = q.shape.data()[i], rate = q.rate.data()[i];
-    sum += (shape - q.a) * digamma(shape) - lgamma(shape) + log_gamma_a + q.a * (std::log(rate) - log_b) + shape * (b - rate) / rate;
+    sum +=
+        (shape - q.a) * digamma(shape) - lgamma(shape) + log_gamma_a + q.a * (std::log(rate) - log_b) + shape * (b - rate) / rate;
   }
   return sum;
 }
@@ -43,7 +43,8 @@ double integrated_bound(double a, const RowMatrix& counts, double sum_log_rates,
 
 double best_a(double now, const RowMatrix& counts, double sum_log_rates, const VariationalOptions& options) {
   const auto loss = [&](double log_a) { return -integrated_bound(std::exp(log_a), counts, sum_log_rates, options.b); };
-  const double low = std::max(std::log(options.a_min), std::log(now) - 2.0), high = std::min(std::log(options.a_max), std::log(now) + 2.0);
+  const double low = std::max(std::log(options.a_min), std::log(now) - 2.0),
+               high = std::min(std::log(options.a_max), std::log(now) + 2.0);
   const auto [log_a, value] = boost::math::tools::brent_find_minima(loss, low, high, 12);
   return value < loss(std::log(now)) ? std::exp(log_a) : now;  // the bound never falls, whatever the shape of the loss
 }
@@ -98,8 +99,8 @@ VariationalResult fit_from(const RegressionData& data, const VariationalOptions&
 
     const RowMatrix counts = win.cwiseProduct(sums.gain);
     for (Eigen::Index c = 0; c < k; ++c) q.rate.row(c) = sums.rate_of(c).array() + options.b;  // eq. (19)
-    // a stays where it starts until q(C) has taken sides: while all features are alike, every a climbs to the maximum of equal classes. The line
-    // search costs more than a step does, and a settles early: every step at first, then every tenth.
+    // a stays where it starts until q(C) has taken sides: while all features are alike, every a climbs to the maximum of equal
+    // classes. The line search costs more than a step does, and a settles early: every step at first, then every tenth.
     if (!options.a) {
       constexpr int hold = 50;
       a_is_fresh = a_is_due || (q.steps > hold && (q.steps < hold + 20 || q.steps % 10 == 0));

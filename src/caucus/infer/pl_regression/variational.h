@@ -19,14 +19,14 @@ struct VariationalOptions {
 };
 
 struct VariationalResult {
-  RowMatrix shape, rate;      // q(lambda_kj) = Gam(shape_kj, rate_kj)
+  RowMatrix shape, rate;  // q(lambda_kj) = Gam(shape_kj, rate_kj)
   double a = 1.0;
-  double bound = 0.0;         // below log p(Y | a), or log p(Y | a) p(a) with p(a) = 1/a where a is learned
+  double bound = 0.0;  // below log p(Y | a), or log p(Y | a) p(a) with p(a) = 1/a where a is learned
   int steps = 0;
   StopReason stop_reason = StopReason::converged;
   std::vector<double> trace;  // the bound: rises at every step
 
-  RowMatrix mean() const;     // <lambda>, scaled to sum 1
+  RowMatrix mean() const;  // <lambda>, scaled to sum 1
 };
 
 // O(n p + K p) per step for labels, O(n p K) for rankings.

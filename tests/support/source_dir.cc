@@ -1,0 +1,7 @@
+#include "support/source_dir.h"
+
+namespace caucus::testing {
+
+std::string source_dir() { return CAUCUS_SOURCE_DIR; }
+
+}  // namespace caucus::testing

@@ -1,0 +1,10 @@
+// Where this checkout lies.
+#pragma once
+
+#include <string>
+
+namespace caucus::testing {
+
+std::string source_dir();
+
+}  // namespace caucus::testing
