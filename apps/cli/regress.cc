@@ -8,6 +8,7 @@
 #include <map>
 
 #include "caucus/base/error.h"
+#include "caucus/result/model_json.h"
 #include "report.h"
 
 namespace caucus::cli {
@@ -174,7 +175,7 @@ void run_regress(const RegressFlags& flags, const CLI::App& command, Context& co
     nlohmann::ordered_json json{{"family", fit.model.is_logit() ? "logit-lasso" : "pl-regression"},
                                 {"method", flags.method},
                                 {"classes", fit.model.classes}};
-    json.update(fit.summary.to_json());
+    json.update(model_json::write_summary(fit.summary));
     if (!flags.out.empty()) json["model"] = flags.out;
     if (!flags.report.empty()) json["report"] = flags.report;
     print_json(json);

@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <unordered_set>
 
 #include "caucus/base/error.h"
+#include "caucus/base/parallel.h"
 
 namespace caucus {
 
@@ -35,7 +37,44 @@ void require_accepted(const Accepts& accepts, const Dataset& data, std::string_v
 
 bool Family::takes_stream(const OptionMap&) const { return false; }
 
-FitOutcome Family::fit_stream(RankingStream&, const OptionMap&, const Run&) const {
+bool FamilyInfo::has_option(std::string_view option) const {
+  return std::ranges::any_of(options, [&](const OptionInfo& one) { return one.name == option; });
+}
+
+namespace {
+
+void complete_summary(FitOutcome& outcome, double num_rankings, double begun, const Run& run) {
+  FitSummary& summary = outcome.summary;
+  summary.num_rankings = num_rankings;
+  summary.seconds = run.seconds() - begun;
+  summary.seed = run.seed;
+  summary.threads = resolve_threads(run.threads);
+  summary.log_discrete_values = 0.0;
+  for (const Group& group : outcome.model->profile()) summary.log_discrete_values += group.log_discrete_values;
+  if (summary.trace.values.empty()) summary.trace = {"log-likelihood", {summary.loglik}};
+}
+
+}  // namespace
+
+FitOutcome Family::fit(const Dataset& data, const OptionMap& options, const Run& run) const {
+  const double begun = run.seconds();
+  FitOutcome outcome = do_fit(data, options, run);
+  FitSummary& summary = outcome.summary;
+  if (std::isnan(summary.loglik)) summary.loglik = log_likelihood(*outcome.model, data, run.threads);
+  if (!summary.entropy && outcome.model->num_components() > 1)
+    summary.entropy = membership_entropy(*outcome.model, data, run.threads);
+  complete_summary(outcome, data.rankings.total_weight(), begun, run);
+  return outcome;
+}
+
+FitOutcome Family::fit_stream(RankingStream& rankings, const OptionMap& options, const Run& run) const {
+  const double begun = run.seconds();
+  FitOutcome outcome = do_fit_stream(rankings, options, run);
+  complete_summary(outcome, rankings.total_weight(), begun, run);
+  return outcome;
+}
+
+FitOutcome Family::do_fit_stream(RankingStream&, const OptionMap&, const Run&) const {
   throw UsageError(fmt::format("family {} needs all rankings at once", info().name));
 }
 

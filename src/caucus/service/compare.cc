@@ -14,13 +14,7 @@ namespace caucus {
 
 namespace {
 
-// Plackett-Luce with Davidson-Luce takes a tie as an outcome of its own; Mallows models take a tied ballot as the event
-// "one of the consistent rankings". Their likelihoods of tied data have different sample spaces.
-bool ties_are_outcomes(std::string_view family) { return family == "pl"; }
-
-bool has_option(const FamilyInfo& info, std::string_view name) {
-  return std::any_of(info.options.begin(), info.options.end(), [&](const OptionInfo& option) { return option.name == name; });
-}
+bool ties_are_outcomes(std::string_view family) { return find_family(family).info().ties == TieMeaning::outcome; }
 
 struct Scored {
   CompareRow row;
@@ -56,7 +50,7 @@ Scored run_contender(const Contender& contender, const std::vector<Split>& split
   result.row.family = contender.family;
   const Family& family = find_family(contender.family);
   const std::vector<int>& candidates = contender.candidates.empty() ? request.candidates : contender.candidates;
-  const bool choose = has_option(family.info(), "components") && !contender.options.contains("components") && !candidates.empty();
+  const bool choose = family.info().has_option("components") && !contender.options.contains("components") && !candidates.empty();
   const double before = run.seconds();
   if (request.reset_peak_memory) request.reset_peak_memory();
   FoldObserver observer(run.observer);
@@ -76,8 +70,6 @@ Scored run_contender(const Contender& contender, const std::vector<Split>& split
         outcome = family.fit(split.train, contender.options, run);
       }
       interrupted = interrupted || outcome.summary.stop_reason == StopReason::interrupted;
-      if (outcome.summary.details.value("unnormalized", false))
-        throw DataError("its likelihood is not properly normalised here, so it may not be compared");
       outcome.model->check(split.test);
       result.scores.append(*outcome.model, split.test, run.threads);
       result.row.groups += static_cast<double>(outcome.model->num_components()) / static_cast<double>(splits.size());
@@ -119,7 +111,7 @@ Contender parse_contender(std::string_view text) {
       contender.candidates = parse_candidates(value);
     else
       contender.options[key] = std::string(value);
-    if (!has_option(family.info(), key))
+    if (!family.info().has_option(key))
       throw UsageError(
           fmt::format("family {} has no option {}; see 'caucus families {}'", contender.family, key, contender.family));
   }
@@ -141,13 +133,16 @@ Comparison compare(const Dataset& data, const CompareRequest& request, const Run
                          [&](const Scored& one) { return !one.row.refused && ties_are_outcomes(one.row.family) == outcomes; });
     };
     if (taken(true) && taken(false)) {
-      comparison.note =
-          "The data have ties. For pl a tie is an outcome of its own; for the other families a tied ballot is the event that one "
-          "of "
-          "the consistent rankings occurred. These are different sample spaces, so pl is left out of the order.";
+      std::string left_out;
       for (Scored& one : scored)
-        if (!one.row.refused && ties_are_outcomes(one.row.family))
+        if (!one.row.refused && ties_are_outcomes(one.row.family)) {
+          left_out += (left_out.empty() ? "" : ", ") + one.row.label;
           one.row.refused = fmt::format("another sample space for ties; its own held-out mean is {:.6f}", one.row.heldout_mean);
+        }
+      comparison.note = fmt::format(
+          "The data have ties. For {} a tie is an outcome of its own; for the others a tied ballot is the event that one of the "
+          "consistent rankings occurred. These are different sample spaces, so {} is left out of the order.",
+          left_out, left_out);
     }
   }
 

@@ -4,6 +4,7 @@
 
 #include "caucus/base/error.h"
 #include "caucus/io/source.h"
+#include "caucus/result/model_json.h"
 #include "caucus/service/families.h"
 
 namespace caucus {
@@ -21,9 +22,12 @@ nlohmann::ordered_json model_to_json(const FitOutcome& outcome, const std::strin
   json["method"] = outcome.summary.method;
   json["items"] = model.items();
   json["unranked"] = name_of(model.unranked());
-  const nlohmann::json own = model.to_json();
+  nlohmann::json own = model.to_json();
+  const std::vector<Group> groups = model.profile();
+  for (std::size_t k = 0; k < groups.size(); ++k) model_json::write_errors(groups[k], own["components"][k]);
   for (const auto& [key, value] : own.items()) json[key] = value;
-  json["fit"] = outcome.summary.to_json();
+  json["fit"] = model_json::write_summary(outcome.summary);
+  if (outcome.summary.posterior) json["posterior"] = model_json::write_posterior(*outcome.summary.posterior);
   json["data"] = {{"digest", digest}, {"source", source}};
   json["provenance"] = {{"version", provenance.version}, {"command", provenance.command}};
   return json;
@@ -52,6 +56,10 @@ LoadedModel parse_model(std::string_view text, const std::string& name) {
   } catch (const nlohmann::json::exception& error) {
     throw DataError({Diagnostic{name, 0, 0, fmt::format("malformed model file: {}", error.what())}});
   }
+  std::vector<GroupErrors> errors;
+  for (const auto& component : loaded.json.at("components")) errors.push_back(model_json::read_errors(component));
+  loaded.model->set_errors(std::move(errors));
+  loaded.summary = model_json::read_summary(loaded.json);
   loaded.states_unranked = loaded.json.contains("unranked");
   return loaded;
 }

@@ -24,6 +24,7 @@ nlohmann::ordered_json model_to_json(const FitOutcome& outcome, const std::strin
 
 struct LoadedModel {
   std::unique_ptr<FittedModel> model;
+  FitSummary summary;            // how the fit went, as far as the file says
   nlohmann::json json;           // the whole file, unknown keys too
   bool states_unranked = false;  // the file says what unlisted items mean
 };

@@ -74,14 +74,6 @@ std::vector<std::uint32_t> labels_from(const FittedModel& model, const Dataset& 
   return labels;
 }
 
-// Log of the number of values the consensus rankings of all groups can take; 0 where there are none.
-double log_num_consensus(const FittedModel& model) {
-  double total = 0.0;
-  for (const auto& component : model.to_json().value("components", nlohmann::json::array()))
-    if (component.contains("consensus")) total += boost::math::lgamma(static_cast<double>(model.items().size()) + 1.0);
-  return total;
-}
-
 double criterion_value(const SelectRow& row, Criterion criterion) {
   switch (criterion) {
     case Criterion::ebic:
@@ -117,14 +109,11 @@ std::vector<int> parse_candidates(std::string_view text) {
   return result;
 }
 
-Criterion default_criterion(std::string_view family) { return family == "m4" ? Criterion::cv : Criterion::ebic; }
-
 Selection select(const Dataset& data, const SelectRequest& request, const Run& run) {
-  const Criterion criterion = request.criterion.value_or(default_criterion(request.family));
   const Family& family = find_family(request.family);
   const FamilyInfo info = family.info();
-  if (std::none_of(info.options.begin(), info.options.end(), [](const OptionInfo& option) { return option.name == "components"; }))
-    throw UsageError(fmt::format("family {} has no number of groups to choose", request.family));
+  const Criterion criterion = request.criterion.value_or(info.default_criterion);
+  if (!info.has_option("components")) throw UsageError(fmt::format("family {} has no number of groups to choose", request.family));
   const bool heldout = criterion == Criterion::cv || criterion == Criterion::holdout;
   std::vector<Split> splits;
   if (criterion == Criterion::cv) splits = make_folds(data, request.folds, run.seed);
@@ -157,7 +146,7 @@ Selection select(const Dataset& data, const SelectRequest& request, const Run& r
       const double begun = own.seconds();
       FitOutcome outcome = family.fit(own_data, options, own);
       const std::size_t task = at * per_k + part;
-      done[task] = outcome.summary.stop_reason != StopReason::interrupted && outcome.summary.stop_reason != StopReason::time_limit;
+      done[task] = !was_cut_short(outcome.summary.stop_reason);
       if (part == 0) {
         full[at] = std::move(outcome);
         full[at].summary.seconds = own.seconds() - begun;
@@ -186,7 +175,7 @@ Selection select(const Dataset& data, const SelectRequest& request, const Run& r
     row.k = request.candidates[at];
     row.loglik = summary.loglik;
     row.bic = summary.bic();
-    row.ebic = row.bic + 2.0 * log_num_consensus(*full[at].model);
+    row.ebic = summary.ebic();
     row.aic = summary.aic();
     row.icl = summary.icl();
     for (std::size_t part = 0; part < per_k; ++part) row.seconds += seconds[at * per_k + part];

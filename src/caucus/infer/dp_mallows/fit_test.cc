@@ -184,12 +184,11 @@ TEST(Fit, WritesDrawsAsTheContractSays) {
   const std::string co_clustering = read(matrix);
   EXPECT_EQ(std::count(co_clustering.begin(), co_clustering.end(), '\n'), 4);
   EXPECT_NE(read(stan + "-2.csv").find("lp__,num_clusters"), std::string::npos);
-  const nlohmann::json json = outcome.model->to_json();
-  int total = 0;
-  for (const auto& [key, value] : json["posterior"]["num_clusters"].items()) total += value.get<int>();
-  EXPECT_EQ(total, 16);
+  std::size_t total = 0;
+  for (const auto& [groups, draws_of_it] : outcome.summary.posterior->num_groups) total += draws_of_it;
+  EXPECT_EQ(total, 16u);
   double size = 0.0;
-  for (const auto& component : json["components"]) size += component["size"].get<double>();
+  for (const Group& group : outcome.model->profile()) size += group.size.value();
   EXPECT_EQ(size, 4.0);
   for (const std::string& path : {draws, labels, matrix, stan + "-1.csv", stan + "-2.csv"}) std::filesystem::remove(path);
 }

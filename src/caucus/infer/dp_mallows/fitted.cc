@@ -10,6 +10,7 @@
 #include "caucus/base/numeric.h"
 #include "caucus/base/parallel.h"
 #include "caucus/infer/family.h"
+#include "caucus/model/kendall.h"
 #include "caucus/model/stage_sampler.h"
 
 namespace caucus::dp_mallows {
@@ -207,6 +208,26 @@ Sample FittedDpm::sample(const SampleRequest& request) const {
   return result;
 }
 
+std::vector<Group> FittedDpm::groups() const {
+  std::vector<Group> result(components_.size());
+  for (std::size_t c = 0; c < result.size(); ++c) {
+    const Component& component = components_[c];
+    Group& group = result[c];
+    group.weight = std::exp(log_weight_[c]);
+    group.size = component.size;
+    group.order.assign(component.consensus.begin(), component.consensus.end());
+    group.order_is_parameter = true;
+    group.theta = component.theta;
+    group.theta_by_stage = true;
+  }
+  return result;
+}
+
+GroupLaw FittedDpm::law(std::size_t group) const {
+  const Component& component = components_[group];
+  return generalized_mallows_law({component.consensus.begin(), component.consensus.end()}, component.theta, Code::s);
+}
+
 nlohmann::json FittedDpm::to_json() const {
   nlohmann::json json;
   json["components"] = nlohmann::json::array();
@@ -216,14 +237,10 @@ nlohmann::json FittedDpm::to_json() const {
                        {"size", component.size},
                        {"consensus", component.consensus},
                        {"theta", component.theta}};
-    if (!component.theta_low.empty()) one["theta_low"] = component.theta_low, one["theta_high"] = component.theta_high;
-    if (!component.position_low.empty())
-      one["position_low"] = component.position_low, one["position_high"] = component.position_high;
     json["components"].push_back(std::move(one));
   }
   json["prior"] = {{"alpha", prior_.alpha}, {"nu", prior_.nu}, {"r", prior_.r}};
   if (!prior_.center.empty()) json["prior"]["center"] = prior_.center, json["prior"]["center_weight"] = prior_.center_weight;
-  if (!posterior.is_null()) json["posterior"] = posterior;
   if (!draws_.empty()) {
     nlohmann::json predictive = nlohmann::json::array();
     for (const PredictiveDraw& draw : draws_) {
@@ -268,14 +285,6 @@ std::unique_ptr<FittedModel> load_fitted(const nlohmann::json& model) {
     if (!(component.size > 0.0)) throw DataError(fmt::format("model file: {}.size: expected a positive number", where));
     component.consensus = to_items(model_json::permutation(list[k], "consensus", n, where));
     component.theta = non_negative(list[k], "theta", n - 1, where);
-    if (list[k].contains("theta_low")) {
-      component.theta_low = non_negative(list[k], "theta_low", n - 1, where);
-      component.theta_high = non_negative(list[k], "theta_high", n - 1, where);
-    }
-    if (list[k].contains("position_low")) {
-      component.position_low = non_negative(list[k], "position_low", n, where);
-      component.position_high = non_negative(list[k], "position_high", n, where);
-    }
     components.push_back(std::move(component));
   }
   // Sizes that disagree with the weights yield to them.
@@ -315,10 +324,7 @@ std::unique_ptr<FittedModel> load_fitted(const nlohmann::json& model) {
     }
     if (!one.clusters.empty()) draws.push_back(std::move(one));
   }
-  auto fitted =
-      std::make_unique<FittedDpm>(items, model_json::unranked(model), std::move(prior), std::move(components), std::move(draws));
-  if (model.contains("posterior")) fitted->posterior = model["posterior"];
-  return fitted;
+  return std::make_unique<FittedDpm>(items, model_json::unranked(model), std::move(prior), std::move(components), std::move(draws));
 }
 
 }  // namespace caucus::dp_mallows

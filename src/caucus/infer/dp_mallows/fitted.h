@@ -27,9 +27,11 @@ class FittedDpm : public FittedModel {
   void log_joint(const Dataset& data, std::size_t first, std::size_t count, std::span<double> joint) const override;
   void log_prob(const Dataset& data, std::size_t first, std::size_t count, std::span<double> out) const override;
   Sample sample(const SampleRequest& request) const override;
+  GroupLaw law(std::size_t group) const override;
   nlohmann::json to_json() const override;
 
-  nlohmann::json posterior;  // what else the file says of the posterior
+ protected:
+  std::vector<Group> groups() const override;
 
  private:
   struct Prepared;

@@ -164,6 +164,18 @@ Sample FittedEbms::sample(const SampleRequest& request) const {
   return result;
 }
 
+std::vector<Group> FittedEbms::groups() const {
+  std::vector<Group> result(models_.size());
+  for (std::size_t k = 0; k < result.size(); ++k) {
+    result[k].weight = weights_[k];
+    result[k].size = sizes_[k];
+    result[k].order = models_[k].centre();
+    result[k].order_is_parameter = true;
+    result[k].theta = {models_[k].theta()};
+  }
+  return result;
+}
+
 nlohmann::json FittedEbms::to_json() const {
   nlohmann::json components = nlohmann::json::array();
   for (std::size_t k = 0; k < models_.size(); ++k)

@@ -52,7 +52,11 @@ class FittedEbms : public FittedModel {
   void check(const Dataset& data) const override;
   void log_joint(const Dataset& data, std::size_t first, std::size_t count, std::span<double> joint) const override;
   Sample sample(const SampleRequest& request) const override;
+  GroupLaw law(std::size_t group) const override { return mallows_law(models_[group]); }
   nlohmann::json to_json() const override;
+
+ protected:
+  std::vector<Group> groups() const override;
 
  private:
   std::vector<double> sizes_;

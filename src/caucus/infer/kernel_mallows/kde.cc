@@ -129,6 +129,11 @@ Sample FittedKde::sample(const SampleRequest& request) const {
   return result;
 }
 
+std::vector<ModelFact> FittedKde::facts() const {
+  return {{"Kernel width (theta)", fmt::format("{:.4g}", kernel_.theta()),
+           "the larger, the closer the probability stays to the rankings seen."}};
+}
+
 nlohmann::json FittedKde::to_json() const {
   nlohmann::json rankings = nlohmann::json::array();
   for (std::size_t i = 0; i < rankings_.size(); ++i) {

@@ -46,7 +46,12 @@ class FittedKde : public FittedModel {
   void check(const Dataset& data) const override;
   void log_joint(const Dataset& data, std::size_t first, std::size_t count, std::span<double> joint) const override;
   Sample sample(const SampleRequest& request) const override;
+  std::vector<ModelFact> facts() const override;
   nlohmann::json to_json() const override;
+
+ protected:
+  // One group that is everybody: a density has no groups, and its theta is the kernel's width, not a group's.
+  std::vector<Group> groups() const override { return {Group{}}; }
 
  private:
   RankingSet rankings_;

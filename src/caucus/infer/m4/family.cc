@@ -18,54 +18,17 @@ class M4Family : public Family {
  public:
   FamilyInfo info() const override {
     const Accepts complete{true, false, false, false};
-    return {"m4",
-            "multiplicative mixture of Mallows models: every ballot is a weighted product of two groups",
-            {{"exact", "alternation with exact weights, dispersions and consensus rankings", complete},
-             {"cccp", "the paper's majoriser, minimised exactly", complete},
-             {"sgd", "the paper's majoriser by stochastic gradients", complete},
-             {"searchpi", "the paper's joint greedy search of all consensus rankings", complete}},
-            describe_options<M4Options>()};
-  }
-
-  FitOutcome fit(const Dataset& data, const OptionMap& options, const Run& run) const override {
-    const auto parsed = parse_options<M4Options>(options);
-    require_accepted({true, false, false, false}, data, "family m4");
-    if (data.num_items() < 2) throw DataError(fmt::format("{}: family m4 needs at least two items", data.source));
-    Result result = fit_m4(data, parsed, run);
-    FitOutcome outcome;
-    FitSummary& summary = outcome.summary;
-    const double n = static_cast<double>(data.num_items()), num = parsed.components;
-    summary.method = name_of(parsed.method);
-    const bool exact = parsed.normalizer == M4Normalizer::exact;
-    summary.loglik = exact ? result.loglik_exact : result.loglik_paper;
-    summary.num_rankings = data.rankings.total_weight();
-    summary.num_parameters = static_cast<std::int64_t>(num * (n - 1) + num * (num - 1));  // M(n-1) + 2 C(M,2)
-    summary.entropy = result.z_entropy;
-    summary.iterations = result.iterations;
-    summary.stop_reason = result.stop_reason;
-    summary.seconds = run.seconds();
-    summary.seed = run.seed;
-    summary.trace = result.trace;
-    if (summary.trace.empty() || summary.trace.back() != summary.loglik) summary.trace.push_back(summary.loglik);
-    summary.options = show_options(parsed);
-    nlohmann::json& details = summary.details;
-    details["normalizer"] = name_of(parsed.normalizer);
-    details["loglik_paper_normalizer"] = result.loglik_paper;
-    details["loglik_exact_normalizer"] = result.loglik_exact;
-    if (!result.normalizers.exact) details["loglik_exact_normalizer_error"] = result.loglik_exact_error;
-    details["loglik_marginal"] = result.loglik_marginal;
-    const double paper_bic =
-        2.0 * result.loglik_paper - static_cast<double>(summary.num_parameters) * std::log(summary.num_rankings);
-    details["paper_bic"] = paper_bic;
-    details["paper_icl"] = paper_bic - 2.0 * result.z_entropy;
-    details["restarts"] = {{"starts", parsed.components == 1 ? 1 : parsed.starts}, {"agreed", result.agreed}};
-    if (parsed.components > 1)
-      summary.warnings.push_back(
-          "loglik, aic and bic are at weights fitted to every ballot, which the parameter count leaves out: compare families by "
-          "fit.loglik_marginal or held-out scores");
-    outcome.model = std::make_unique<M4Model>(data.items, data.unranked, std::move(result.state.components),
-                                              std::move(result.prior), std::move(result.normalizers));
-    return outcome;
+    return {.name = "m4",
+            .title = "Multiplicative Mallows mixture",
+            .summary = "multiplicative mixture of Mallows models: every ballot is a weighted product of two groups",
+            .words = "In this model there are a few orders, and every voter blends two of them with weights of his or her own.",
+            .methods = {{"exact", "alternation with exact weights, dispersions and consensus rankings", complete},
+                        {"cccp", "the paper's majoriser, minimised exactly", complete},
+                        {"sgd", "the paper's majoriser by stochastic gradients", complete},
+                        {"searchpi", "the paper's joint greedy search of all consensus rankings", complete}},
+            .options = describe_options<M4Options>(),
+            .default_criterion = Criterion::cv,
+            .fits_ballot_weights = true};
   }
 
   std::unique_ptr<FittedModel> load(const nlohmann::json& json) const override {
@@ -126,6 +89,42 @@ class M4Family : public Family {
     if (!usable) table = exact_normalizers(components, 1);
     return std::make_unique<M4Model>(std::move(items), model_json::unranked(json), std::move(components), std::move(prior),
                                      std::move(table));
+  }
+
+ protected:
+  FitOutcome do_fit(const Dataset& data, const OptionMap& options, const Run& run) const override {
+    const auto parsed = parse_options<M4Options>(options);
+    require_accepted({true, false, false, false}, data, "family m4");
+    if (data.num_items() < 2) throw DataError(fmt::format("{}: family m4 needs at least two items", data.source));
+    Result result = fit_m4(data, parsed, run);
+    FitOutcome outcome;
+    FitSummary& summary = outcome.summary;
+    const double n = static_cast<double>(data.num_items()), num = parsed.components;
+    summary.method = name_of(parsed.method);
+    summary.num_parameters = static_cast<std::int64_t>(num * (n - 1) + num * (num - 1));  // M(n-1) + 2 C(M,2)
+    summary.iterations = result.iterations;
+    summary.stop_reason = result.stop_reason;
+    summary.trace = {"log-likelihood at the weights fitted to each ballot, the paper's normaliser", result.trace};
+    if (summary.trace.values.empty() || summary.trace.values.back() != result.loglik_paper)
+      summary.trace.values.push_back(result.loglik_paper);
+    summary.options = show_options(parsed);
+    summary.loglik_is_estimated = !result.normalizers.exact;
+    if (parsed.components > 1)
+      summary.starts = Starts{.tried = parsed.starts, .finished = parsed.starts, .agreeing = result.agreed};
+    // fit.loglik is the marginal over the prior of the weights; these are at the weights fitted to each ballot.
+    nlohmann::json& details = summary.details;
+    details["normalizer"] = name_of(parsed.normalizer);
+    details["profile_loglik"] = parsed.normalizer == M4Normalizer::exact ? result.loglik_exact : result.loglik_paper;
+    details["loglik_paper_normalizer"] = result.loglik_paper;
+    details["loglik_exact_normalizer"] = result.loglik_exact;
+    if (!result.normalizers.exact) details["loglik_exact_normalizer_error"] = result.loglik_exact_error;
+    const double paper_bic =
+        2.0 * result.loglik_paper - static_cast<double>(summary.num_parameters) * std::log(data.rankings.total_weight());
+    details["paper_bic"] = paper_bic;
+    details["paper_icl"] = paper_bic - 2.0 * result.z_entropy;
+    outcome.model = std::make_unique<M4Model>(data.items, data.unranked, std::move(result.state.components),
+                                              std::move(result.prior), std::move(result.normalizers));
+    return outcome;
   }
 };
 

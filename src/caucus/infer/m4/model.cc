@@ -79,21 +79,37 @@ Sample M4Model::sample(const SampleRequest& request) const {
   return sample;
 }
 
+std::vector<Group> M4Model::groups() const {
+  const std::size_t num = num_components();
+  const auto pairs = all_pairs(num);
+  std::vector<Group> result(num);
+  for (std::size_t m = 0; m < num; ++m) {
+    result[m].weight = 0.0;
+    result[m].order = components_.centre[m];
+    result[m].order_is_parameter = true;
+    result[m].theta = components_.theta[m];
+    result[m].theta_by_stage = true;
+  }
+  for (std::size_t p = 0; p < pairs.size(); ++p)
+    for (std::size_t g = 0; g < prior_.probability[p].size(); ++g) {
+      const double share = num == 1 ? 1.0 : static_cast<double>(g) / static_cast<double>(NormalizerTable::cells);
+      result[pairs[p].first].weight += prior_.probability[p][g] * share;
+      if (num > 1) result[pairs[p].second].weight += prior_.probability[p][g] * (1.0 - share);
+    }
+  return result;
+}
+
+GroupLaw M4Model::law(std::size_t group) const {
+  return generalized_mallows_law(components_.centre[group], components_.theta[group], Code::v);
+}
+
 nlohmann::json M4Model::to_json() const {
   nlohmann::json json;
   json["components"] = nlohmann::json::array();
   const std::size_t num = num_components();
   const auto pairs = all_pairs(num);
-  // Mean weight of each component under the prior.
-  std::vector<double> weight(num, 0.0);
-  for (std::size_t p = 0; p < pairs.size(); ++p)
-    for (std::size_t g = 0; g < prior_.probability[p].size(); ++g) {
-      const double share = num == 1 ? 1.0 : static_cast<double>(g) / static_cast<double>(NormalizerTable::cells);
-      weight[pairs[p].first] += prior_.probability[p][g] * share;
-      if (num > 1) weight[pairs[p].second] += prior_.probability[p][g] * (1.0 - share);
-    }
-  for (std::size_t m = 0; m < num; ++m)
-    json["components"].push_back({{"weight", weight[m]}, {"consensus", components_.centre[m]}, {"theta", components_.theta[m]}});
+  for (const Group& group : groups())
+    json["components"].push_back({{"weight", group.weight}, {"consensus", group.order}, {"theta", group.theta}});
   nlohmann::json pair_list = nlohmann::json::array(), shares = nlohmann::json::array();
   for (const auto& [a, b] : pairs) pair_list.push_back({a, b});
   if (num == 1)

@@ -40,6 +40,18 @@ Sample draw_rows(const std::vector<std::string>& items, std::span<const double> 
   return sample;
 }
 
+std::vector<Group> groups_of(const Parameters& parameters, bool by_stage) {
+  std::vector<Group> result(parameters.weight.size());
+  for (std::size_t k = 0; k < result.size(); ++k) {
+    result[k].weight = parameters.weight[k];
+    result[k].order = parameters.centre[k];
+    result[k].order_is_parameter = true;
+    result[k].theta = parameters.theta[k];
+    result[k].theta_by_stage = by_stage;
+  }
+  return result;
+}
+
 double log_or_minus_infinity(double weight) { return weight > 0.0 ? std::log(weight) : -infinity; }
 
 }  // namespace
@@ -113,6 +125,12 @@ Sample MallowsMixture::sample(const SampleRequest& request) const {
   });
 }
 
+std::vector<Group> MallowsMixture::groups() const { return groups_of(parameters_, false); }
+
+GroupLaw MallowsMixture::law(std::size_t group) const {
+  return distance_ == Distance::kendall ? mallows_law(models_[group]) : GroupLaw{};
+}
+
 nlohmann::json MallowsMixture::to_json() const {
   nlohmann::json json;
   json["components"] = nlohmann::json::array();
@@ -147,6 +165,12 @@ Sample GeneralizedMallowsMixture::sample(const SampleRequest& request) const {
   for (std::size_t k = 0; k < num_components(); ++k) samplers.emplace_back(parameters_.centre[k], parameters_.theta[k], code_);
   return draw_rows(items(), parameters_.weight, request,
                    [&](std::size_t k, RandomStream& stream, std::span<ItemId> out) { samplers[k].draw(stream, out); });
+}
+
+std::vector<Group> GeneralizedMallowsMixture::groups() const { return groups_of(parameters_, true); }
+
+GroupLaw GeneralizedMallowsMixture::law(std::size_t group) const {
+  return generalized_mallows_law(parameters_.centre[group], parameters_.theta[group], code_);
 }
 
 nlohmann::json GeneralizedMallowsMixture::to_json() const {

@@ -20,9 +20,13 @@ class MallowsMixture : public FittedModel {
   void check(const Dataset& data) const override;
   void log_joint(const Dataset& data, std::size_t first, std::size_t count, std::span<double> joint) const override;
   Sample sample(const SampleRequest& request) const override;
+  GroupLaw law(std::size_t group) const override;
   nlohmann::json to_json() const override;
   const Parameters& parameters() const { return parameters_; }
   const DistanceNormalizer* normalizer() const { return normalizer_.get(); }
+
+ protected:
+  std::vector<Group> groups() const override;
 
  private:
   Parameters parameters_;
@@ -41,7 +45,11 @@ class GeneralizedMallowsMixture : public FittedModel {
   void check(const Dataset& data) const override;
   void log_joint(const Dataset& data, std::size_t first, std::size_t count, std::span<double> joint) const override;
   Sample sample(const SampleRequest& request) const override;
+  GroupLaw law(std::size_t group) const override;
   nlohmann::json to_json() const override;
+
+ protected:
+  std::vector<Group> groups() const override;
 
  private:
   Parameters parameters_;

@@ -11,6 +11,7 @@
 #include "caucus/infer/pl_mixture/gibbs.h"
 #include "caucus/infer/pl_mixture/search.h"
 #include "caucus/infer/pl_mixture/start.h"
+#include "caucus/result/fitted_model.h"
 
 namespace caucus::pl_mixture {
 
@@ -20,14 +21,6 @@ namespace {
 constexpr double automatic_strength = 0.1;
 constexpr double information_budget = 5e8;  // multiplications, well under a second
 constexpr double most_information_rows = 3000;
-
-double entropy_of(const std::vector<double>& posterior, const RankingSet& rankings, std::size_t num) {
-  double entropy = 0.0;
-  for (std::size_t i = 0; i < rankings.size(); ++i)
-    for (std::size_t k = 0; k < num; ++k)
-      if (const double p = posterior[i * num + k]; p > 0.0) entropy -= rankings.weight(i) * p * std::log(p);
-  return entropy;
-}
 
 // Items of a component that are (almost) never chosen, or that (almost) never lose: their utilities have no finite maximum.
 std::vector<std::vector<std::size_t>> runaway_items(const Objective& objective, const std::vector<double>& posterior) {
@@ -215,7 +208,7 @@ Result fit(const Dataset& data, const Options& options, const Run& run, const st
   result.loglik = last.loglik;
   // A fit that was stopped before its first step has no trace yet.
   if (result.trace.empty() || result.trace.back() != last.objective()) result.trace.push_back(last.objective());
-  result.entropy = entropy_of(posterior, data.rankings, num);
+  result.entropy = membership_entropy(posterior, data.rankings, num);
   result.infinite.assign(num, {});
   if (num == 1) {
     for (std::size_t i = 0; i < data.num_items(); ++i)

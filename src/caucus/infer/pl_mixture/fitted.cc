@@ -84,6 +84,21 @@ Sample FittedMixture::sample(const SampleRequest& request) const {
   return result;
 }
 
+std::vector<Group> FittedMixture::groups() const {
+  std::vector<Group> result(num_components());
+  for (std::size_t k = 0; k < result.size(); ++k) {
+    result[k].weight = parameters_.weights[k];
+    const auto utilities = parameters_.component(k);
+    result[k].utilities.assign(utilities.begin(), utilities.end());
+  }
+  return result;
+}
+
+GroupLaw FittedMixture::law(std::size_t group) const {
+  const auto utilities = parameters_.component(group);
+  return plackett_luce_law({utilities.begin(), utilities.end()});
+}
+
 nlohmann::json FittedMixture::to_json() const {
   nlohmann::json json = extras;
   json["components"] = nlohmann::json::array();

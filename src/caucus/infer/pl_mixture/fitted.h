@@ -24,7 +24,12 @@ class FittedMixture : public FittedModel {
   void check(const Dataset& data) const override;
   void log_joint(const Dataset& data, std::size_t first, std::size_t count, std::span<double> joint) const override;
   Sample sample(const SampleRequest& request) const override;
+  GroupLaw law(std::size_t group) const override;
+  bool ties_are_outcomes() const override { return !parameters_.ties.empty(); }
   nlohmann::json to_json() const override;
+
+ protected:
+  std::vector<Group> groups() const override;
 
  private:
   Parameters parameters_;
