@@ -151,18 +151,19 @@ void goodness(const Settings& settings, Results& results, const std::string& nam
       const FitOutcome fit = make(model.family)->fit(data, model.options, run);
       const FitSummary& summary = fit.summary;
       // The paper's quantities are at the weights fitted to each ballot.
-      const bool blends = summary.details.contains("profile_loglik");
-      const double loglik = blends ? summary.details["profile_loglik"].get<double>() : summary.loglik;
+      const RecordView details = summary.details.view();
+      const bool blends = details.has("profile_loglik");
+      const double loglik = blends ? details.number("profile_loglik") : summary.loglik;
       Json line{{"data", name}, {"model", model.name}, {"M", num}, {"loglik", loglik}, {"parameters", summary.num_parameters}};
       line["paper_bic"] = 2.0 * loglik - static_cast<double>(summary.num_parameters) * std::log(count);
-      line["paper_icl"] = line["paper_bic"].get<double>() -
-                          (blends ? summary.details["paper_bic"].get<double>() - summary.details["paper_icl"].get<double>()
-                                  : 2.0 * summary.entropy.value_or(0.0));
+      const double entropy =
+          blends ? 0.5 * (details.number("paper_bic") - details.number("paper_icl")) : summary.entropy.value_or(0.0);
+      line["paper_icl"] = line["paper_bic"].get<double>() - 2.0 * entropy;
       line["cpu_seconds"] = cpu_seconds() - begin;
       line["marginal_loglik"] = summary.loglik;
       if (model.family == "m4") {
-        line["loglik_exact_normalizer"] = summary.details["loglik_exact_normalizer"];
-        line["loglik_paper_normalizer"] = summary.details["loglik_paper_normalizer"];
+        line["loglik_exact_normalizer"] = details.number("loglik_exact_normalizer");
+        line["loglik_paper_normalizer"] = details.number("loglik_paper_normalizer");
       }
       std::vector<double> scores;
       for (std::size_t fold = 0; fold < num_folds; ++fold) {

@@ -6,7 +6,6 @@
 #include <string>
 
 #include "caucus/io/io.h"
-#include "caucus/io/stream.h"
 #include "caucus/service/model_file.h"
 #include "console.h"
 
@@ -41,8 +40,9 @@ struct DataFlags {
 void add_data_flags(CLI::App& command, DataFlags& flags, const char* format_flag = "--format,--from");
 // Reads the file and prints its warnings. `fallback` is used where --unranked is not given.
 Dataset read_data(const Context& context, const DataFlags& flags, std::optional<Unranked> fallback = std::nullopt);
-// The file's or pipe's rankings piece by piece; what has gone by waits in the folder for temporary files (TMPDIR).
-RankingStream open_stream(const DataFlags& flags);
+// The same as a library call takes it, and the folder for temporary files (TMPDIR).
+ReadOptions read_options(const DataFlags& flags, std::optional<Unranked> fallback = std::nullopt);
+std::string temporary_folder();
 void print_warnings(const Context& context, const Dataset& data);
 // Reads a data file for a model: unlisted items as the model says, items matched by name, kind checked.
 Dataset read_data_for(const Context& context, const DataFlags& flags, const LoadedModel& loaded, const std::string& model_path);
@@ -51,6 +51,6 @@ Dataset read_data_for(const Context& context, const DataFlags& flags, const Load
 std::string examples(std::initializer_list<const char*> lines);
 
 // The fitted model as a person wants to read it.
-std::string show_fit(const nlohmann::ordered_json& model, const Context& context);
+std::string show_fit(const FittedModel& model, const FitSummary& summary, const Context& context);
 
 }  // namespace caucus::cli

@@ -37,16 +37,12 @@ void add_data_flags(CLI::App& command, DataFlags& flags, const char* format_flag
       ->group("Data");
 }
 
-namespace {
-
 ReadOptions read_options(const DataFlags& flags, std::optional<Unranked> fallback) {
   ReadOptions options = flags.options;
   options.format = *enum_from_name<Format>(flags.format);
   options.unranked = flags.unranked.empty() ? fallback : enum_from_name<Unranked>(flags.unranked);
   return options;
 }
-
-}  // namespace
 
 void print_warnings(const Context& context, const Dataset& data) {
   for (const std::string& text : data.warnings) warning(context, fmt::format("{}: {}", data.source, text));
@@ -58,10 +54,10 @@ Dataset read_data(const Context& context, const DataFlags& flags, std::optional<
   return data;
 }
 
-RankingStream open_stream(const DataFlags& flags) {
+std::string temporary_folder() {
   std::error_code none;
   const std::filesystem::path folder = std::filesystem::temp_directory_path(none);
-  return RankingStream::open(flags.path, read_options(flags, std::nullopt), none ? std::string(".") : folder.string());
+  return none ? std::string(".") : folder.string();
 }
 
 Dataset read_data_for(const Context& context, const DataFlags& flags, const LoadedModel& loaded, const std::string& model_path) {

@@ -8,7 +8,6 @@
 #include <map>
 
 #include "caucus/base/error.h"
-#include "caucus/result/model_json.h"
 #include "report.h"
 
 namespace caucus::cli {
@@ -175,7 +174,7 @@ void run_regress(const RegressFlags& flags, const CLI::App& command, Context& co
     nlohmann::ordered_json json{{"family", fit.model.is_logit() ? "logit-lasso" : "pl-regression"},
                                 {"method", flags.method},
                                 {"classes", fit.model.classes}};
-    json.update(model_json::write_summary(fit.summary));
+    json.update(fit.summary.to_json());
     if (!flags.out.empty()) json["model"] = flags.out;
     if (!flags.report.empty()) json["report"] = flags.report;
     print_json(json);

@@ -2,7 +2,9 @@
 #include "caucus/service/select.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
@@ -105,8 +107,6 @@ void run_select(SelectFlags& flags, Context& context) {
     ProgressObserver observer(context);
     const Run run = make_run(context, flags.seed, flags.time_limit, observer);
     selection = select(data, flags.request, run);
-    selection.chosen.summary.seed = run.seed;
-    selection.chosen.summary.threads = resolve_threads(run.threads);
   }
   Json table = Json::array();
   for (const SelectRow& row : selection.table)
@@ -122,8 +122,10 @@ void run_select(SelectFlags& flags, Context& context) {
                      {"behind_se", number_or_null(row.behind_se)},
                      {"seconds", row.seconds}});
   Json selected = {{"criterion", name_of(selection.criterion)}, {"chosen_k", selection.chosen_k}, {"table", table}};
+  if (!selection.unfinished.empty()) selected["unfinished"] = selection.unfinished;
 
-  Json model = model_to_json(selection.chosen, data, {CAUCUS_VERSION, context.command_line});
+  Json model = Json::parse(
+      model_text(*selection.chosen.model, &selection.chosen.summary, facts_of(data), {CAUCUS_VERSION, context.command_line}));
   model["selection"] = selected;
   if (!flags.out.empty()) write_file(flags.out, model.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
   for (const std::string& text : selection.chosen.summary.warnings) warning(context, text);
@@ -148,6 +150,11 @@ void run_select(SelectFlags& flags, Context& context) {
   if (selection.interrupted) {
     note(context, "Interrupted: the table holds the fits that were done.");
     context.exit_code = Exit::interrupted;
+  } else if (!selection.unfinished.empty()) {
+    warning(context,
+            fmt::format("the time limit of {:g} s came before K = {} {} done; the choice is among the others", flags.time_limit,
+                        fmt::join(selection.unfinished, ", "), selection.unfinished.size() == 1 ? "was" : "were"));
+    context.exit_code = Exit::unfinished;
   }
 }
 
@@ -160,9 +167,16 @@ double peak_memory_bytes() {
   return 0.0;
 }
 
+std::vector<std::string> default_contenders() {
+  std::vector<std::string> names;
+  for (const auto& family : families())
+    if (const FamilyInfo info = family->info(); info.compared_by_default) names.push_back(info.name);
+  return names;
+}
+
 struct CompareFlags {
   DataFlags data;
-  std::vector<std::string> contenders{"pl", "mallows", "gmallows"};
+  std::vector<std::string> contenders = default_contenders();
   std::string candidates = "1..4", out, report;
   CompareRequest request;
   std::uint64_t seed = 1;
@@ -235,7 +249,10 @@ void run_compare(CompareFlags& flags, Context& context) {
     print_json(json);
   else
     print(show_comparison(comparison, context));
-  if (comparison.interrupted) context.exit_code = Exit::interrupted;
+  if (comparison.interrupted)
+    context.exit_code = Exit::interrupted;
+  else if (std::ranges::any_of(comparison.table, &CompareRow::unfinished))
+    context.exit_code = Exit::unfinished;
 }
 
 }  // namespace
@@ -250,7 +267,8 @@ void add_select(CLI::App& app, Context& context) {
   command
       ->add_option(
           "--criterion", flags->criterion,
-          "ebic (BIC that also counts consensus rankings; the default but for m4), bic, aic, icl, cv (cross-validation) or holdout")
+          "ebic (BIC that also counts consensus rankings; the default where a family does not name another), bic, aic, icl, cv "
+          "(cross-validation) or holdout")
       ->check(CLI::IsMember(std::vector<std::string>(enum_names<Criterion>.begin(), enum_names<Criterion>.end())));
   command->add_option("--folds", flags->request.folds, "folds of cv")->check(CLI::Range(2, 100))->capture_default_str();
   command->add_option("--holdout", flags->request.holdout, "share of the ballots held out")

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,6 +14,7 @@
 #include "caucus/result/criterion.h"
 #include "caucus/result/fit_summary.h"
 #include "caucus/result/fitted_model.h"
+#include "caucus/result/model_record.h"
 
 namespace caucus {
 
@@ -75,7 +75,7 @@ class Family {
   virtual bool takes_stream(const OptionMap& options) const;
   FitOutcome fit_stream(RankingStream& rankings, const OptionMap& options, const Run& run) const;
   // From a model file that holds at least schema, family, items and components. Throws DataError.
-  virtual std::unique_ptr<FittedModel> load(const nlohmann::json& model) const = 0;
+  virtual std::unique_ptr<FittedModel> load(const ModelRecord& file) const = 0;
 
  protected:
   // The algorithm. It need not fill in what fit() does; a log-likelihood or an entropy that fell off on the way is kept.
@@ -83,19 +83,5 @@ class Family {
   // As do_fit, with log-likelihood and entropy: the rankings are gone afterwards.
   virtual FitOutcome do_fit_stream(RankingStream& rankings, const OptionMap& options, const Run& run) const;
 };
-
-// Reads keys of a model file with errors that name the key: "components[1].weight: expected a number".
-namespace model_json {
-std::vector<std::string> items(const nlohmann::json& model);
-Unranked unranked(const nlohmann::json& model);  // "last" where absent
-const nlohmann::json& components(const nlohmann::json& model);
-double number(const nlohmann::json& object, const char* key, std::string_view where);
-std::vector<double> numbers(const nlohmann::json& object, const char* key, std::size_t size, std::string_view where);
-// A consensus: a permutation of 0..n-1.
-std::vector<ItemId> permutation(const nlohmann::json& object, const char* key, std::size_t size, std::string_view where);
-// Weights of all components, checked to be non-negative and to sum to one (1e-6), then normalised.
-// A single component may leave its weight out.
-std::vector<double> weights(const nlohmann::json& components);
-}  // namespace model_json
 
 }  // namespace caucus

@@ -4,13 +4,13 @@
 #include <array>
 #include <cstdint>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "caucus/base/options.h"
+#include "caucus/result/record.h"
 
 namespace caucus {
 
@@ -77,11 +77,11 @@ struct FitSummary {
   Trace trace;
   std::optional<Starts> starts;  // none: nothing to search
   std::optional<Posterior> posterior;
-  std::optional<double> regularization;               // strength used
-  bool loglik_is_estimated = false;                   // its normaliser has no formula here and was estimated by sampling
-  std::vector<std::string> warnings;                  // in plain words
-  OptionMap options;                                  // as used
-  nlohmann::json details = nlohmann::json::object();  // a family's own keys for the "fit" object
+  std::optional<double> regularization;  // strength used
+  bool loglik_is_estimated = false;      // its normaliser has no formula here and was estimated by sampling
+  std::vector<std::string> warnings;     // in plain words
+  OptionMap options;                     // as used
+  Record details;                        // a family's own keys for the "fit" object
 
   double aic() const { return -2.0 * loglik + 2.0 * static_cast<double>(num_parameters); }
   double bic() const;  // -2 loglik + p log N: lower is better
@@ -89,8 +89,5 @@ struct FitSummary {
   double ebic() const { return bic() + 2.0 * log_discrete_values; }
   double icl() const { return bic() + 2.0 * entropy.value_or(0.0); }  // Biernacki, Celeux & Govaert 2000
 };
-
-// A sum of weights: a whole number where it is one.
-nlohmann::json json_count(double count);
 
 }  // namespace caucus

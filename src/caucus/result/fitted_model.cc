@@ -29,6 +29,8 @@ std::vector<Group> FittedModel::profile() const {
 
 GroupLaw FittedModel::law(std::size_t) const { return {}; }
 
+void FittedModel::write(Record&, std::span<Record>) const {}
+
 std::vector<double> log_probs(const FittedModel& model, const Dataset& data, int threads) {
   std::vector<double> out(data.rankings.size());
   const Blocks blocks(out.size());

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,6 +12,7 @@
 #include "caucus/data/dataset.h"
 #include "caucus/result/group.h"
 #include "caucus/result/marginals.h"
+#include "caucus/result/record.h"
 
 namespace caucus {
 
@@ -73,8 +73,9 @@ class FittedModel {
   // What a fit or a model file knows of the groups' errors: one entry per group, or none.
   void set_errors(std::vector<GroupErrors> errors) { errors_ = std::move(errors); }
 
-  // The family's keys of the model file: "components" and what stands beside it ("ties", ...).
-  virtual nlohmann::json to_json() const = 0;
+  // What the model file holds besides the groups' parameters and errors, which profile() tells: keys beside "components" ("ties",
+  // ...) and within them. `components` has one record per group.
+  virtual void write(Record& model, std::span<Record> components) const;
 
  protected:
   FittedModel(std::vector<std::string> items, Unranked unranked) : items_(std::move(items)), unranked_(unranked) {}

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <string>
 
+#include "caucus/result/record_json.h"
+
 namespace caucus::model_json {
 
 namespace {
@@ -111,7 +113,13 @@ Posterior read_posterior(const Json& json) {
 
 }  // namespace
 
-void write_errors(const Group& group, Json& component) {
+void write_group(const Group& group, Json& component) {
+  component["weight"] = group.weight;
+  if (group.size) component["size"] = *group.size;
+  if (group.order_is_parameter) component["consensus"] = group.order;
+  if (!group.utilities.empty()) component["utilities"] = group.utilities;
+  if (!group.theta.empty() || group.theta_by_stage)
+    component["theta"] = group.theta_by_stage ? Json(group.theta) : Json(group.theta[0]);
   const GroupErrors& errors = group.errors;
   const auto errors_json = [](const std::vector<std::optional<double>>& values) {
     Json json = Json::array();
@@ -167,10 +175,15 @@ GroupErrors read_errors(const Json& component) {
   return errors;
 }
 
+Json count(double value) {
+  if (value == std::floor(value) && std::abs(value) < 9e15) return static_cast<std::int64_t>(value);
+  return value;
+}
+
 Json write_summary(const FitSummary& summary) {
-  Json json = summary.details;
+  Json json = summary.details.node().json;
   json["loglik"] = summary.loglik;
-  json["num_rankings"] = json_count(summary.num_rankings);
+  json["num_rankings"] = count(summary.num_rankings);
   json["num_parameters"] = summary.num_parameters;
   json["log_discrete_values"] = summary.log_discrete_values;
   json["aic"] = summary.aic();

@@ -1,16 +1,28 @@
 // The typed results as JSON and back: the one place that knows the keys of a model file which all families share. A private header
-// of the model file's writer and reader (service/model_file.cc).
+// of the model file's writer and reader.
 #pragma once
 
 #include <nlohmann/json.hpp>
 
 #include "caucus/result/fit_summary.h"
 #include "caucus/result/group.h"
+#include "caucus/result/model_record.h"
 
-namespace caucus::model_json {
+namespace caucus {
 
-// A group's errors as keys of its component, and back. Numbers that do not exist are null.
-void write_errors(const Group& group, nlohmann::json& component);
+struct ModelDocument::State {
+  nlohmann::json json;
+  std::string family;
+  std::unique_ptr<ModelRecord> record;
+};
+
+namespace model_json {
+
+// A sum of weights: a whole number where it is one.
+nlohmann::json count(double value);
+
+// A group as its component, and the errors back. Numbers that do not exist are null.
+void write_group(const Group& group, nlohmann::json& component);
 GroupErrors read_errors(const nlohmann::json& component);
 
 // The "fit" object, and the "posterior" object beside it where there is one. Keys that a file does not have leave the defaults.
@@ -18,4 +30,6 @@ nlohmann::json write_summary(const FitSummary& summary);
 nlohmann::json write_posterior(const Posterior& posterior);
 FitSummary read_summary(const nlohmann::json& model);
 
-}  // namespace caucus::model_json
+}  // namespace model_json
+
+}  // namespace caucus

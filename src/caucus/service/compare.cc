@@ -7,6 +7,7 @@
 
 #include "caucus/base/error.h"
 #include "caucus/service/families.h"
+#include "caucus/service/fit.h"
 #include "caucus/service/folds.h"
 #include "caucus/service/select.h"
 
@@ -55,6 +56,7 @@ Scored run_contender(const Contender& contender, const std::vector<Split>& split
   if (request.reset_peak_memory) request.reset_peak_memory();
   FoldObserver observer(run.observer);
   run.observer = &observer;
+  bool out_of_time = false;
   try {
     for (std::size_t fold = 0; fold < splits.size(); ++fold) {
       const Split& split = splits[fold];
@@ -64,12 +66,17 @@ Scored run_contender(const Contender& contender, const std::vector<Split>& split
         Selection selection =
             select(split.train, {.family = contender.family, .options = contender.options, .candidates = candidates}, run);
         interrupted = interrupted || selection.interrupted;
+        out_of_time = out_of_time || !selection.unfinished.empty();
         result.row.folds_at_largest += candidates.size() > 1 && selection.chosen_k == candidates.back() ? 1 : 0;
         outcome = std::move(selection.chosen);
       } else {
-        outcome = family.fit(split.train, contender.options, run);
+        service::FitResult fitted =
+            service::fit({.family = contender.family, .options = contender.options, .data = &split.train}, run);
+        outcome = {std::move(fitted.model), std::move(fitted.summary)};
       }
       interrupted = interrupted || outcome.summary.stop_reason == StopReason::interrupted;
+      out_of_time = out_of_time || outcome.summary.stop_reason == StopReason::time_limit;
+      if (out_of_time) break;
       outcome.model->check(split.test);
       result.scores.append(*outcome.model, split.test, run.threads);
       result.row.groups += static_cast<double>(outcome.model->num_components()) / static_cast<double>(splits.size());
@@ -81,6 +88,10 @@ Scored run_contender(const Contender& contender, const std::vector<Split>& split
   result.row.seconds = run.seconds() - before;
   if (request.peak_memory_bytes) result.row.peak_bytes = request.peak_memory_bytes();
   if (interrupted && !result.row.refused) result.row.refused = "interrupted before all folds were scored";
+  if (out_of_time && !result.row.refused) {
+    result.row.refused = "the time limit came before its fits were done";
+    result.row.unfinished = true;
+  }
   if (!result.row.refused) {
     result.row.heldout_mean = result.scores.mean();
     result.row.heldout_se = result.scores.standard_error();

@@ -21,7 +21,6 @@
 #include "caucus/infer/pl_regression/variational.h"
 #include "caucus/io/io.h"
 #include "caucus/io/source.h"
-#include "caucus/result/model_json.h"
 
 namespace caucus {
 
@@ -455,7 +454,7 @@ RegressionFit train(const RegressionInput& input, const RegressionRequest& reque
   summary.details["seed"] = run.seed;
   summary.details["threads"] = resolve_threads(run.threads);
   summary.details["options"] = show_options(options);
-  model.fit = model_json::write_summary(summary);
+  model.fit = summary.to_json();
   return fit;
 }
 

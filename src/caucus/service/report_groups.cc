@@ -116,7 +116,7 @@ std::vector<double> stage_thetas(const Json& theta, std::size_t num_items) {
 
 ModelView view_model(const Json& model, const FittedModel* fitted, std::uint64_t seed, int threads, std::size_t pair_budget) {
   ModelView view;
-  view.items = model_json::items(model);
+  view.items = model.at("items").get<std::vector<std::string>>();
   const std::size_t n = view.items.size();
   const Json none = Json::array();
   const Json& components = model.contains("components") && model["components"].is_array() ? model["components"] : none;
@@ -144,7 +144,7 @@ ModelView view_model(const Json& model, const FittedModel* fitted, std::uint64_t
       group = plackett_luce(utilities);
       how[k] = How::closed;
     } else if (component.contains("consensus")) {
-      const std::vector<ItemId> centre = model_json::permutation(component, "consensus", n, fmt::format("components[{}]", k));
+      const auto centre = component["consensus"].get<std::vector<ItemId>>();
       const auto theta = component.find("theta");
       if (theta != component.end() && theta->is_number() && kendall) {
         group = mallows(Mallows(centre, std::clamp(theta->get<double>(), 0.0, 50.0)));

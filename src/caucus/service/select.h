@@ -11,7 +11,7 @@
 namespace caucus {
 
 struct SelectRequest {
-  std::string family = "pl";
+  std::string family;                                 // empty: the first of the list
   OptionMap options;                                  // "components" is set by the search
   std::vector<int> candidates;                        // the K to try, ascending
   std::optional<Criterion> criterion = std::nullopt;  // none: the family's default
@@ -33,7 +33,8 @@ struct Selection {
   int chosen_k = 0;
   std::vector<SelectRow> table;  // of the fits that were done
   FitOutcome chosen;             // fitted to all ballots
-  bool interrupted = false;
+  std::vector<int> unfinished;   // K that the time limit or a stop left out of the table
+  bool interrupted = false;      // by the observer; else `unfinished` is the time limit's
 };
 
 // Each K starts from the K before it besides its own starts; folds run side by side. The table does not depend on the number of

@@ -49,7 +49,7 @@ class DpMallowsFamily : public Family {
         .options = describe_options<Options>()};
   }
 
-  std::unique_ptr<FittedModel> load(const nlohmann::json& model) const override { return load_fitted(model); }
+  std::unique_ptr<FittedModel> load(const ModelRecord& file) const override { return load_fitted(file); }
 
  protected:
   FitOutcome do_fit(const Dataset& data, const OptionMap& values, const Run& run) const override {
@@ -82,10 +82,11 @@ class DpMallowsFamily : public Family {
                       points.num_stages, points.num_items));
     summary.options = show_options(options);
     if (options.split_merge > 0)
-      summary.details["split_merge"] = {{"splits_tried", result.split_merge.splits_tried},
-                                        {"splits_accepted", result.split_merge.splits_accepted},
-                                        {"merges_tried", result.split_merge.merges_tried},
-                                        {"merges_accepted", result.split_merge.merges_accepted}};
+      summary.details.set("split_merge", Record()
+                                             .set("splits_tried", result.split_merge.splits_tried)
+                                             .set("splits_accepted", result.split_merge.splits_accepted)
+                                             .set("merges_tried", result.split_merge.merges_tried)
+                                             .set("merges_accepted", result.split_merge.merges_accepted));
     outcome.model = std::move(model);
     return outcome;
   }

@@ -219,11 +219,11 @@ TEST(FittedDpm, PredictiveAndMixtureSumToOne) {
 
 // A hand-written file: P of one ranking from the definition.
 TEST(FittedDpm, HandWrittenModelScores) {
-  const nlohmann::json model = {{"schema", "caucus.model/1"},
-                                {"family", "dpm"},
-                                {"items", {"a", "b", "c"}},
-                                {"components", {{{"weight", 1.0}, {"consensus", {1, 0, 2}}, {"theta", {0.7, 0.2}}}}}};
-  const auto fitted = make_dp_mallows_family()->load(model);
+  const ModelDocument model = ModelDocument::parse(
+      R"({"schema": "caucus.model/1", "family": "dpm", "items": ["a", "b", "c"],
+          "components": [{"weight": 1.0, "consensus": [1, 0, 2], "theta": [0.7, 0.2]}]})",
+      "test");
+  const auto fitted = make_dp_mallows_family()->load(model.record());
   Dataset data;
   data.items = {"a", "b", "c"};
   RankingSetBuilder builder;

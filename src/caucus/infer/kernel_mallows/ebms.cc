@@ -176,28 +176,17 @@ std::vector<Group> FittedEbms::groups() const {
   return result;
 }
 
-nlohmann::json FittedEbms::to_json() const {
-  nlohmann::json components = nlohmann::json::array();
-  for (std::size_t k = 0; k < models_.size(); ++k)
-    components.push_back(
-        {{"weight", weights_[k]}, {"size", sizes_[k]}, {"consensus", models_[k].centre()}, {"theta", models_[k].theta()}});
-  return {{"components", std::move(components)}};
-}
-
-std::unique_ptr<FittedModel> load_ebms(const nlohmann::json& model) {
-  const std::vector<std::string> items = model_json::items(model);
-  const auto& components = model_json::components(model);
-  std::vector<double> sizes = model_json::weights(components), theta;
+std::unique_ptr<FittedModel> load_ebms(const ModelRecord& file) {
+  std::vector<double> sizes = file.weights(), theta;
   std::vector<std::vector<ItemId>> centers;
-  for (std::size_t k = 0; k < components.size(); ++k) {
-    const std::string where = fmt::format("components[{}]", k);
-    if (components[k].contains("size")) sizes[k] = model_json::number(components[k], "size", where);
-    centers.push_back(model_json::permutation(components[k], "consensus", items.size(), where));
-    theta.push_back(model_json::number(components[k], "theta", where));
-    if (theta.back() < 0.0 || !(sizes[k] > 0.0))
-      throw DataError(fmt::format("model file: {}: expected theta not below zero and a positive size", where));
+  for (std::size_t k = 0; k < sizes.size(); ++k) {
+    const RecordView& component = file.components[k];
+    sizes[k] = component.number("size", sizes[k]);
+    if (!(sizes[k] > 0.0)) component.fail("size", "a positive number");
+    centers.push_back(component.permutation("consensus", file.items.size()));
+    theta.push_back(component.non_negative("theta"));
   }
-  return std::make_unique<FittedEbms>(items, model_json::unranked(model), std::move(sizes), std::move(centers), std::move(theta));
+  return std::make_unique<FittedEbms>(file.items, file.unranked, std::move(sizes), std::move(centers), std::move(theta));
 }
 
 }  // namespace caucus::kernel_mallows

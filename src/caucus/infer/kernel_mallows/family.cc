@@ -25,7 +25,7 @@ class KdeFamily : public Family {
             .options = describe_options<KdeOptions>()};
   }
 
-  std::unique_ptr<FittedModel> load(const nlohmann::json& model) const override { return load_kde(model); }
+  std::unique_ptr<FittedModel> load(const ModelRecord& file) const override { return load_kde(file); }
 
  protected:
   FitOutcome do_fit(const Dataset& data, const OptionMap& values, const Run& run) const override {
@@ -39,7 +39,7 @@ class KdeFamily : public Family {
     outcome.summary.iterations = static_cast<int>(bandwidth.trace.size());
     outcome.summary.stop_reason = bandwidth.stop_reason;
     outcome.summary.options = show_options(options);
-    outcome.summary.details["theta"] = bandwidth.theta;
+    outcome.summary.details.set("theta", bandwidth.theta);
     outcome.summary.trace = {"leave-one-out log-likelihood", bandwidth.trace};
     if (!options.theta && !(data.rankings.total_weight() > 1.0))
       outcome.summary.warnings.emplace_back("one ballot says nothing about the kernel's width: theta = 1 was taken");
@@ -58,7 +58,7 @@ class EbmsFamily : public Family {
             .options = describe_options<EbmsOptions>()};
   }
 
-  std::unique_ptr<FittedModel> load(const nlohmann::json& model) const override { return load_ebms(model); }
+  std::unique_ptr<FittedModel> load(const ModelRecord& file) const override { return load_ebms(file); }
 
  protected:
   FitOutcome do_fit(const Dataset& data, const OptionMap& values, const Run& run) const override {
@@ -75,7 +75,7 @@ class EbmsFamily : public Family {
     summary.iterations = result.iterations;
     summary.stop_reason = result.stop_reason;
     summary.options = show_options(options);
-    summary.details["kernel_theta"] = result.kernel_theta;
+    summary.details.set("kernel_theta", result.kernel_theta);
     summary.trace = {"distinct rankings left", result.trace};
     return outcome;
   }

@@ -134,62 +134,21 @@ std::vector<ModelFact> FittedKde::facts() const {
            "the larger, the closer the probability stays to the rankings seen."}};
 }
 
-nlohmann::json FittedKde::to_json() const {
-  nlohmann::json rankings = nlohmann::json::array();
-  for (std::size_t i = 0; i < rankings_.size(); ++i) {
-    nlohmann::json groups = nlohmann::json::array();
-    // A group of one is a number, a tie a list.
-    rankings_[i].for_each_group([&](std::span<const ItemId> group) {
-      if (group.size() == 1)
-        groups.push_back(group[0]);
-      else
-        groups.push_back(std::vector<ItemId>(group.begin(), group.end()));
-    });
-    rankings.push_back(std::move(groups));
-  }
+void FittedKde::write(Record&, std::span<Record> components) const {
   const auto counts = rankings_.weights();
-  return {{"components",
-           {{{"weight", 1.0},
-             {"theta", kernel_.theta()},
-             {"rankings", std::move(rankings)},
-             {"counts", std::vector<double>(counts.begin(), counts.end())}}}}};
+  components[0]
+      .set("theta", kernel_.theta())
+      .set("rankings", rankings_)
+      .set("counts", std::vector<double>(counts.begin(), counts.end()));
 }
 
-std::unique_ptr<FittedModel> load_kde(const nlohmann::json& model) {
-  const std::vector<std::string> items = model_json::items(model);
-  const auto& components = model_json::components(model);
-  if (components.size() != 1) throw DataError("model file: components: a kde has one");
-  const double theta = model_json::number(components[0], "theta", "components[0]");
-  if (theta < 0.0) throw DataError("model file: components[0].theta: expected a number not below zero");
-  const auto found = components[0].find("rankings");
-  const std::string expected = "model file: components[0].rankings: expected lists of item positions, each at most once";
-  if (found == components[0].end() || !found->is_array() || found->empty()) throw DataError(expected);
-  const std::vector<double> counts = components[0].contains("counts")
-                                         ? model_json::numbers(components[0], "counts", found->size(), "components[0]")
-                                         : std::vector<double>(found->size(), 1.0);
-  RankingSetBuilder builder;
-  std::vector<std::uint8_t> seen;
-  for (std::size_t i = 0; i < found->size(); ++i) {
-    std::vector<std::vector<ItemId>> groups;
-    seen.assign(items.size(), 0);
-    const auto read = [&](const nlohmann::json& item) {
-      if (!item.is_number_integer() || item.get<std::int64_t>() < 0 ||
-          item.get<std::int64_t>() >= static_cast<std::int64_t>(items.size()) || seen[item.get<std::size_t>()]++ != 0)
-        throw DataError(expected);
-      return item.get<ItemId>();
-    };
-    for (const auto& group : (*found)[i]) {
-      groups.emplace_back();
-      if (group.is_array())
-        for (const auto& item : group) groups.back().push_back(read(item));
-      else
-        groups.back().push_back(read(group));
-      if (groups.back().empty()) throw DataError(expected);
-    }
-    if (groups.empty() || !(counts[i] > 0.0)) throw DataError(expected + ", with positive counts");
-    builder.add_groups(groups, counts[i]);
-  }
-  return std::make_unique<FittedKde>(items, model_json::unranked(model), builder.build(), theta);
+std::unique_ptr<FittedModel> load_kde(const ModelRecord& file) {
+  if (file.components.size() != 1) file.model.fail("components", "one: a kde has no groups");
+  const RecordView& component = file.components[0];
+  const double theta = component.non_negative("theta");
+  const std::size_t size = component.size("rankings");
+  const std::vector<double> counts = component.has("counts") ? component.numbers("counts", size) : std::vector<double>(size, 1.0);
+  return std::make_unique<FittedKde>(file.items, file.unranked, component.rankings("rankings", counts, file.items.size()), theta);
 }
 
 }  // namespace caucus::kernel_mallows

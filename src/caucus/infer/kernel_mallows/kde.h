@@ -12,6 +12,7 @@
 #include "caucus/infer/kernel_mallows/kernel.h"
 #include "caucus/infer/run.h"
 #include "caucus/result/fitted_model.h"
+#include "caucus/result/model_record.h"
 
 namespace caucus::kernel_mallows {
 
@@ -47,7 +48,7 @@ class FittedKde : public FittedModel {
   void log_joint(const Dataset& data, std::size_t first, std::size_t count, std::span<double> joint) const override;
   Sample sample(const SampleRequest& request) const override;
   std::vector<ModelFact> facts() const override;
-  nlohmann::json to_json() const override;
+  void write(Record& model, std::span<Record> components) const override;
 
  protected:
   // One group that is everybody: a density has no groups, and its theta is the kernel's width, not a group's.
@@ -58,6 +59,6 @@ class FittedKde : public FittedModel {
   Kernel kernel_;
 };
 
-std::unique_ptr<FittedModel> load_kde(const nlohmann::json& model);
+std::unique_ptr<FittedModel> load_kde(const ModelRecord& file);
 
 }  // namespace caucus::kernel_mallows

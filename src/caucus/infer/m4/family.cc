@@ -31,64 +31,39 @@ class M4Family : public Family {
             .fits_ballot_weights = true};
   }
 
-  std::unique_ptr<FittedModel> load(const nlohmann::json& json) const override {
-    std::vector<std::string> items = model_json::items(json);
-    if (items.size() < 2) throw DataError("model file: items: expected at least two items");
-    const nlohmann::json& list = model_json::components(json);
+  std::unique_ptr<FittedModel> load(const ModelRecord& file) const override {
+    const std::size_t n = file.items.size();
+    if (n < 2) file.model.fail("items", "at least two items");
     Components components;
-    for (std::size_t m = 0; m < list.size(); ++m) {
-      const std::string where = fmt::format("components[{}]", m);
-      components.centre.push_back(model_json::permutation(list[m], "consensus", items.size(), where));
-      components.theta.push_back(model_json::numbers(list[m], "theta", items.size() - 1, where));
-      for (double theta : components.theta.back())
-        if (theta < 0.0) throw DataError(fmt::format("model file: {}.theta: expected numbers not below zero", where));
+    for (const RecordView& component : file.components) {
+      components.centre.push_back(component.permutation("consensus", n));
+      components.theta.push_back(component.non_negatives("theta", n - 1, n - 1));
     }
     const std::size_t num_pairs = all_pairs(components.size()).size(),
                       points = components.size() == 1 ? 1 : NormalizerTable::cells + 1;
     Prior prior;
-    const auto found = json.find("weights_prior");
-    if (found == json.end()) {
+    if (file.model.has("weights_prior")) {
+      const RecordView given = file.model.object("weights_prior");
+      prior.probability = given.matrix("probability", num_pairs, points);
+      double total = 0.0;
+      for (const auto& row : prior.probability)
+        for (const double value : row) total += value >= 0.0 ? value : infinity;
+      if (!(std::abs(total - 1.0) <= 1e-6)) given.fail("probability", "numbers not below zero that sum to 1");
+    } else {
       // Without a prior every pair and share is as likely as any other.
       prior.probability.assign(num_pairs, std::vector<double>(points, 1.0 / static_cast<double>(num_pairs * points)));
-    } else {
-      const auto fail = [&] {
-        throw DataError(
-            fmt::format("model file: weights_prior.probability: expected {} lists of {} numbers not below zero that sum to 1",
-                        num_pairs, points));
-      };
-      if (!found->is_object() || !found->contains("probability") || !(*found)["probability"].is_array() ||
-          (*found)["probability"].size() != num_pairs)
-        fail();
-      double total = 0.0;
-      for (const auto& row : (*found)["probability"]) {
-        if (!row.is_array() || row.size() != points) fail();
-        prior.probability.emplace_back();
-        for (const auto& value : row) {
-          if (!value.is_number() || value.get<double>() < 0.0) fail();
-          prior.probability.back().push_back(value.get<double>());
-          total += value.get<double>();
-        }
-      }
-      if (std::abs(total - 1.0) > 1e-6) fail();
     }
     // The normalisers follow from the components; the file may spare the sum over all rankings.
     NormalizerTable table;
-    const auto stored = json.find("log_normalizer");
-    bool usable = stored != json.end() && stored->is_object() && stored->contains("values") && (*stored)["values"].is_array() &&
-                  (*stored)["values"].size() == num_pairs;
-    if (usable) {
-      for (const auto& row : (*stored)["values"]) {
-        usable = usable && row.is_array() && row.size() == NormalizerTable::cells + 1;
-        if (!usable) break;
-        table.log_c.emplace_back();
-        for (const auto& value : row) table.log_c.back().push_back(value.is_number() ? value.get<double>() : infinity);
-      }
-      table.exact = stored->value("exact", true);
+    if (file.model.has("log_normalizer")) {
+      const RecordView given = file.model.object("log_normalizer");
+      table.log_c = given.matrix("values", num_pairs, NormalizerTable::cells + 1);
+      table.exact = given.flag("exact", true);
       table.standard_error.assign(num_pairs, std::vector<double>(NormalizerTable::cells + 1, 0.0));
+    } else {
+      table = exact_normalizers(components, 1);
     }
-    if (!usable) table = exact_normalizers(components, 1);
-    return std::make_unique<M4Model>(std::move(items), model_json::unranked(json), std::move(components), std::move(prior),
-                                     std::move(table));
+    return std::make_unique<M4Model>(file.items, file.unranked, std::move(components), std::move(prior), std::move(table));
   }
 
  protected:
@@ -112,16 +87,15 @@ class M4Family : public Family {
     if (parsed.components > 1)
       summary.starts = Starts{.tried = parsed.starts, .finished = parsed.starts, .agreeing = result.agreed};
     // fit.loglik is the marginal over the prior of the weights; these are at the weights fitted to each ballot.
-    nlohmann::json& details = summary.details;
-    details["normalizer"] = name_of(parsed.normalizer);
-    details["profile_loglik"] = parsed.normalizer == M4Normalizer::exact ? result.loglik_exact : result.loglik_paper;
-    details["loglik_paper_normalizer"] = result.loglik_paper;
-    details["loglik_exact_normalizer"] = result.loglik_exact;
-    if (!result.normalizers.exact) details["loglik_exact_normalizer_error"] = result.loglik_exact_error;
     const double paper_bic =
         2.0 * result.loglik_paper - static_cast<double>(summary.num_parameters) * std::log(data.rankings.total_weight());
-    details["paper_bic"] = paper_bic;
-    details["paper_icl"] = paper_bic - 2.0 * result.z_entropy;
+    summary.details.set("normalizer", name_of(parsed.normalizer))
+        .set("profile_loglik", parsed.normalizer == M4Normalizer::exact ? result.loglik_exact : result.loglik_paper)
+        .set("loglik_paper_normalizer", result.loglik_paper)
+        .set("loglik_exact_normalizer", result.loglik_exact)
+        .set("paper_bic", paper_bic)
+        .set("paper_icl", paper_bic - 2.0 * result.z_entropy);
+    if (!result.normalizers.exact) summary.details.set("loglik_exact_normalizer_error", result.loglik_exact_error);
     outcome.model = std::make_unique<M4Model>(data.items, data.unranked, std::move(result.state.components),
                                               std::move(result.prior), std::move(result.normalizers));
     return outcome;

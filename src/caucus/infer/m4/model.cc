@@ -103,23 +103,15 @@ GroupLaw M4Model::law(std::size_t group) const {
   return generalized_mallows_law(components_.centre[group], components_.theta[group], Code::v);
 }
 
-nlohmann::json M4Model::to_json() const {
-  nlohmann::json json;
-  json["components"] = nlohmann::json::array();
+void M4Model::write(Record& model, std::span<Record>) const {
   const std::size_t num = num_components();
-  const auto pairs = all_pairs(num);
-  for (const Group& group : groups())
-    json["components"].push_back({{"weight", group.weight}, {"consensus", group.order}, {"theta", group.theta}});
-  nlohmann::json pair_list = nlohmann::json::array(), shares = nlohmann::json::array();
-  for (const auto& [a, b] : pairs) pair_list.push_back({a, b});
-  if (num == 1)
-    shares.push_back(1.0);
-  else
-    for (std::size_t g = 0; g <= NormalizerTable::cells; ++g)
-      shares.push_back(static_cast<double>(g) / static_cast<double>(NormalizerTable::cells));
-  json["weights_prior"] = {{"pairs", pair_list}, {"share", shares}, {"probability", prior_.probability}, {"density", "points"}};
-  json["log_normalizer"] = {{"exact", normalizers_.exact}, {"values", normalizers_.log_c}};
-  return json;
+  const std::vector<std::pair<std::size_t, std::size_t>> pairs = all_pairs(num);
+  std::vector<double> shares(num == 1 ? 1 : NormalizerTable::cells + 1, 1.0);
+  for (std::size_t g = 0; num > 1 && g < shares.size(); ++g)
+    shares[g] = static_cast<double>(g) / static_cast<double>(NormalizerTable::cells);
+  model.set("weights_prior",
+            Record().set("pairs", pairs).set("share", shares).set("probability", prior_.probability).set("density", "points"));
+  model.set("log_normalizer", Record().set("exact", normalizers_.exact).set("values", normalizers_.log_c));
 }
 
 }  // namespace caucus::m4

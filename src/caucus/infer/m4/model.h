@@ -19,7 +19,7 @@ class M4Model : public FittedModel {
   Sample sample(const SampleRequest& request) const override;
   GroupLaw law(std::size_t group) const override;
   bool blends_groups() const override { return num_components() > 1; }
-  nlohmann::json to_json() const override;
+  void write(Record& model, std::span<Record> components) const override;
 
  protected:
   // The weight of a group is its mean weight under the prior.

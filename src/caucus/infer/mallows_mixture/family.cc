@@ -85,25 +85,20 @@ class MallowsFamily : public Family {
     return parsed.method == MallowsMethod::tensor && !parsed.polish && parsed.bootstrap == 0 &&
            parsed.distance == Distance::kendall;
   }
-  std::unique_ptr<FittedModel> load(const nlohmann::json& json) const override {
-    std::vector<std::string> items = model_json::items(json);
-    const nlohmann::json& components = model_json::components(json);
+  std::unique_ptr<FittedModel> load(const ModelRecord& file) const override {
     Parameters parameters;
-    parameters.weight = model_json::weights(components);
-    for (std::size_t k = 0; k < components.size(); ++k) {
-      const std::string where = fmt::format("components[{}]", k);
-      parameters.centre.push_back(model_json::permutation(components[k], "consensus", items.size(), where));
-      const double theta = model_json::number(components[k], "theta", where);
-      if (theta < 0.0) throw DataError(fmt::format("model file: {}.theta: expected a number not below zero", where));
-      parameters.theta.push_back({theta});
+    parameters.weight = file.weights();
+    for (const RecordView& component : file.components) {
+      parameters.centre.push_back(component.permutation("consensus", file.items.size()));
+      parameters.theta.push_back({component.non_negative("theta")});
     }
     Distance distance = Distance::kendall;
-    if (const auto found = json.find("distance"); found != json.end()) {
-      const auto named = found->is_string() ? enum_from_name<Distance>(found->get<std::string>()) : std::nullopt;
-      if (!named) throw DataError("model file: distance: expected one of kendall, spearman, footrule, hamming, cayley, ulam");
+    if (file.model.has("distance")) {
+      const auto named = enum_from_name<Distance>(file.model.text("distance"));
+      if (!named) file.model.fail("distance", "one of kendall, spearman, footrule, hamming, cayley, ulam");
       distance = *named;
     }
-    return std::make_unique<MallowsMixture>(std::move(items), model_json::unranked(json), std::move(parameters), distance);
+    return std::make_unique<MallowsMixture>(file.items, file.unranked, std::move(parameters), distance);
   }
 
  protected:
@@ -132,7 +127,7 @@ class MallowsFamily : public Family {
     model->set_errors(std::move(errors));
     if (model->normalizer() != nullptr) {
       outcome.summary.loglik_is_estimated = !model->normalizer()->exact();
-      outcome.summary.details["normalizer"] = model->normalizer()->exact() ? "exact" : "estimated";
+      outcome.summary.details.set("normalizer", model->normalizer()->exact() ? "exact" : "estimated");
       // The model's own normaliser, so that the likelihood is what score gives.
       if (!model->normalizer()->exact()) {
         outcome.summary.loglik = log_likelihood(*model, data, run.threads);
@@ -160,34 +155,26 @@ class GeneralizedMallowsFamily : public Family {
             .starts_from_labels = true,
             .compared_by_default = true};
   }
-  std::unique_ptr<FittedModel> load(const nlohmann::json& json) const override {
-    std::vector<std::string> items = model_json::items(json);
-    if (items.size() < 2) throw DataError("model file: items: expected at least two items");
-    const nlohmann::json& components = model_json::components(json);
+  std::unique_ptr<FittedModel> load(const ModelRecord& file) const override {
+    if (file.items.size() < 2) file.model.fail("items", "at least two items");
     Parameters parameters;
-    parameters.weight = model_json::weights(components);
+    parameters.weight = file.weights();
     // The code stands beside the components or in each of them; the same in all.
     std::optional<Code> code;
-    const auto read_code = [&](const nlohmann::json& object, const std::string& where) {
-      const auto found = object.find("code");
-      if (found == object.end()) return;
-      const auto named = found->is_string() ? enum_from_name<Code>(found->get<std::string>()) : std::nullopt;
-      if (!named) throw DataError(fmt::format("model file: {}code: expected \"s\" or \"v\"", where));
-      if (code && *code != *named)
-        throw DataError(fmt::format("model file: {}code: expected the same code in all components", where));
+    const auto read_code = [&](const RecordView& object) {
+      if (!object.has("code")) return;
+      const auto named = enum_from_name<Code>(object.text("code"));
+      if (!named) object.fail("code", "\"s\" or \"v\"");
+      if (code && *code != *named) object.fail("code", "the same code in all components");
       code = named;
     };
-    read_code(json, "");
-    for (std::size_t k = 0; k < components.size(); ++k) {
-      const std::string where = fmt::format("components[{}]", k);
-      read_code(components[k], where + ".");
-      parameters.centre.push_back(model_json::permutation(components[k], "consensus", items.size(), where));
-      parameters.theta.push_back(model_json::numbers(components[k], "theta", items.size() - 1, where));
-      for (double theta : parameters.theta.back())
-        if (theta < 0.0) throw DataError(fmt::format("model file: {}.theta: expected numbers not below zero", where));
+    read_code(file.model);
+    for (const RecordView& component : file.components) {
+      read_code(component);
+      parameters.centre.push_back(component.permutation("consensus", file.items.size()));
+      parameters.theta.push_back(component.non_negatives("theta", file.items.size() - 1, file.items.size() - 1));
     }
-    return std::make_unique<GeneralizedMallowsMixture>(std::move(items), model_json::unranked(json), std::move(parameters),
-                                                       code.value_or(Code::s));
+    return std::make_unique<GeneralizedMallowsMixture>(file.items, file.unranked, std::move(parameters), code.value_or(Code::s));
   }
 
  protected:

@@ -131,14 +131,8 @@ GroupLaw MallowsMixture::law(std::size_t group) const {
   return distance_ == Distance::kendall ? mallows_law(models_[group]) : GroupLaw{};
 }
 
-nlohmann::json MallowsMixture::to_json() const {
-  nlohmann::json json;
-  json["components"] = nlohmann::json::array();
-  for (std::size_t k = 0; k < num_components(); ++k)
-    json["components"].push_back(
-        {{"weight", parameters_.weight[k]}, {"consensus", parameters_.centre[k]}, {"theta", parameters_.theta[k][0]}});
-  if (distance_ != Distance::kendall) json["distance"] = name_of(distance_);
-  return json;
+void MallowsMixture::write(Record& model, std::span<Record>) const {
+  if (distance_ != Distance::kendall) model.set("distance", name_of(distance_));
 }
 
 GeneralizedMallowsMixture::GeneralizedMallowsMixture(std::vector<std::string> items, Unranked unranked, Parameters parameters,
@@ -173,16 +167,9 @@ GroupLaw GeneralizedMallowsMixture::law(std::size_t group) const {
   return generalized_mallows_law(parameters_.centre[group], parameters_.theta[group], code_);
 }
 
-nlohmann::json GeneralizedMallowsMixture::to_json() const {
-  nlohmann::json json;
-  json["code"] = name_of(code_);
-  json["components"] = nlohmann::json::array();
-  for (std::size_t k = 0; k < num_components(); ++k)
-    json["components"].push_back({{"weight", parameters_.weight[k]},
-                                  {"consensus", parameters_.centre[k]},
-                                  {"theta", parameters_.theta[k]},
-                                  {"code", name_of(code_)}});
-  return json;
+void GeneralizedMallowsMixture::write(Record& model, std::span<Record> components) const {
+  model.set("code", name_of(code_));
+  for (Record& component : components) component.set("code", name_of(code_));
 }
 
 }  // namespace caucus::mallows_mixture

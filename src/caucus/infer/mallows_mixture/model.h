@@ -21,7 +21,7 @@ class MallowsMixture : public FittedModel {
   void log_joint(const Dataset& data, std::size_t first, std::size_t count, std::span<double> joint) const override;
   Sample sample(const SampleRequest& request) const override;
   GroupLaw law(std::size_t group) const override;
-  nlohmann::json to_json() const override;
+  void write(Record& model, std::span<Record> components) const override;
   const Parameters& parameters() const { return parameters_; }
   const DistanceNormalizer* normalizer() const { return normalizer_.get(); }
 
@@ -46,7 +46,7 @@ class GeneralizedMallowsMixture : public FittedModel {
   void log_joint(const Dataset& data, std::size_t first, std::size_t count, std::span<double> joint) const override;
   Sample sample(const SampleRequest& request) const override;
   GroupLaw law(std::size_t group) const override;
-  nlohmann::json to_json() const override;
+  void write(Record& model, std::span<Record> components) const override;
 
  protected:
   std::vector<Group> groups() const override;

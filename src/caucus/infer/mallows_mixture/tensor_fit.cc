@@ -26,21 +26,25 @@ Parameters to_parameters(const tensor::MallowsPair& pair) {
   return parameters;
 }
 
-nlohmann::json report(const tensor::LearnResult& learned, std::span<const std::string> items) {
-  nlohmann::json prefix = nlohmann::json::array();
+Record report(const tensor::LearnResult& learned, std::span<const std::string> items) {
+  std::vector<std::string> prefix;
   for (ItemId item : learned.common_prefix) prefix.push_back(items[item]);
-  return {{"branch", tensor::name_of(learned.branch)},
-          {"recover_rest", learned.rest},
-          {"partitions_tried", learned.partitions_tried},
-          {"partitions_passed", learned.partitions_passed},
-          {"conditioning", learned.conditioning},
-          {"threshold", learned.threshold},
-          {"second_singular_values", learned.second_singular_value},
-          {"unfolding_singular_values", learned.unfolding},
-          {"evidence", learned.evidence},
-          {"top3_misfit", learned.misfit},
-          {"common_prefix", std::move(prefix)},
-          {"trusted", learned.trusted()}};
+  std::vector<std::vector<double>> unfolding;
+  for (const auto& values : learned.unfolding) unfolding.emplace_back(values.begin(), values.end());
+  return Record()
+      .set("branch", tensor::name_of(learned.branch))
+      .set("recover_rest", learned.rest)
+      .set("partitions_tried", learned.partitions_tried)
+      .set("partitions_passed", learned.partitions_passed)
+      .set("conditioning", learned.conditioning)
+      .set("threshold", learned.threshold)
+      .set("second_singular_values",
+           std::vector<double>(learned.second_singular_value.begin(), learned.second_singular_value.end()))
+      .set("unfolding_singular_values", unfolding)
+      .set("evidence", learned.evidence)
+      .set("top3_misfit", learned.misfit)
+      .set("common_prefix", prefix)
+      .set("trusted", learned.trusted());
 }
 
 void require_two(const MallowsOptions& options) {
@@ -64,7 +68,7 @@ FitResult from_learned(const tensor::LearnResult& learned, std::span<const std::
   FitResult result;
   result.method = "tensor";
   result.stop_reason = StopReason::closed_form;
-  result.details["tensor"] = report(learned, items);
+  result.details.set("tensor", report(learned, items));
   result.warnings = learned.warnings;
   result.parameters = to_parameters(learned.pair);
   return result;
@@ -140,8 +144,7 @@ FitResult fit_by_tensor(const Dataset& data, const MallowsOptions& options, cons
     result.iterations = end.iterations;
     result.trace = std::move(end.trace);
     result.stop_reason = end.stop_reason == StopReason::interrupted ? why : end.stop_reason;
-    result.details["tensor"]["passes"] = end.tallies;
-    result.details["tensor"]["exchanges"] = end.exchanges;
+    result.details.set("tensor", report(learned, data.items).set("passes", end.tallies).set("exchanges", end.exchanges));
     return result;
   }
   const MallowsEngine engine(data.rankings, n, options.consensus, {});

@@ -3,12 +3,11 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <fstream>
-#include <sstream>
 
 #include "caucus/base/mcmc_diagnostics.h"
 #include "caucus/infer/pl_mixture/fit.h"
 #include "caucus/infer/pl_mixture/fitted.h"
+#include "caucus/io/source.h"
 
 namespace caucus {
 
@@ -33,13 +32,9 @@ const std::vector<MethodInfo>& methods() {
 
 Parameters read_init(const std::string& path, const Dataset& data, int num_components) {
   if (path.empty()) throw UsageError("init = file needs init-file, a model file to start from");
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw NoInputError(fmt::format("{}: cannot be read", path));
-  std::stringstream text;
-  text << file.rdbuf();
-  const nlohmann::json json = nlohmann::json::parse(text.str(), nullptr, false);
-  if (json.is_discarded()) throw DataError(fmt::format("{}: not a JSON file", path));
-  const auto model = load_mixture(json);
+  const Source source = Source::open(path);
+  const ModelDocument document = ModelDocument::parse(source.text(), source.name());
+  const auto model = load_mixture(document.record());
   if (static_cast<int>(model->num_components()) != num_components)
     throw UsageError(fmt::format("{} has {} components, but {} are asked for", path, model->num_components(), num_components));
   Parameters result(model->num_components(), data.num_items());
@@ -93,12 +88,12 @@ GroupErrors errors_of(const Result& result, std::size_t k) {
 }
 
 // What else the file keeps of a bootstrap: its standard errors, which need not be those of the information matrix.
-nlohmann::json component_json(const Result& result, std::size_t k) {
-  if (!result.bootstrap) return nlohmann::json::object();
-  const auto begin = result.bootstrap->utilities.begin() + static_cast<std::ptrdiff_t>(k * result.parameters.num_items);
-  return {{"bootstrap",
-           {{"standard_errors", std::vector<double>(begin, begin + static_cast<std::ptrdiff_t>(result.parameters.num_items))},
-            {"weight_standard_error", result.bootstrap->weights[k]}}}};
+Record bootstrap_record(const BootstrapResult& bootstrap, std::size_t num_items, std::size_t k) {
+  const auto begin = bootstrap.utilities.begin() + static_cast<std::ptrdiff_t>(k * num_items);
+  Record errors;
+  errors.set("standard_errors", std::vector<double>(begin, begin + static_cast<std::ptrdiff_t>(num_items)))
+      .set("weight_standard_error", bootstrap.weights[k]);
+  return Record().set("bootstrap", errors);
 }
 
 Posterior posterior_of(const PosteriorResult& draws) {
@@ -132,7 +127,7 @@ class PlMixtureFamily : public Family {
             .compared_by_default = true};
   }
 
-  std::unique_ptr<FittedModel> load(const nlohmann::json& model) const override { return load_mixture(model); }
+  std::unique_ptr<FittedModel> load(const ModelRecord& file) const override { return load_mixture(file); }
 
  protected:
   FitOutcome do_fit(const Dataset& data, const OptionMap& values, const Run& run) const override {
@@ -159,7 +154,7 @@ class PlMixtureFamily : public Family {
     summary.regularization = result.strength;
     if (result.starts > 1)
       summary.starts = Starts{.tried = result.starts, .finished = result.starts_finished, .agreeing = result.starts_agreeing};
-    if (result.bootstrap) summary.details["bootstrap_samples"] = result.bootstrap->samples;
+    if (result.bootstrap) summary.details.set("bootstrap_samples", result.bootstrap->samples);
     if (result.posterior) {
       summary.posterior = posterior_of(*result.posterior);
       summary.trace.values = {result.trace.back()};  // of the posterior mean; the draws have a trace of their own
@@ -169,14 +164,15 @@ class PlMixtureFamily : public Family {
     std::vector<GroupErrors> errors;
     for (std::size_t k = 0; k < result.parameters.num_components(); ++k) {
       errors.push_back(errors_of(result, k));
-      model->component_extras.push_back(component_json(result, k));
+      if (result.bootstrap) model->component_extras.push_back(bootstrap_record(*result.bootstrap, data.num_items(), k));
     }
     model->set_errors(std::move(errors));
     if (result.errors && !result.errors->log_ties.empty()) {
-      // Of delta itself, by the delta method.
+      Record errors_of_ties;  // of delta itself, by the delta method
       for (std::size_t o = 0; o < result.errors->log_ties.size(); ++o)
-        model->extras["ties_standard_errors"][std::to_string(result.parameters.ties.orders[o])] =
-            result.errors->log_ties[o] * std::exp(result.parameters.ties.log_delta[o]);
+        errors_of_ties.set(std::to_string(result.parameters.ties.orders[o]),
+                           result.errors->log_ties[o] * std::exp(result.parameters.ties.log_delta[o]));
+      model->extras.set("ties_standard_errors", errors_of_ties);
     }
     outcome.model = std::move(model);
     return outcome;

@@ -286,8 +286,10 @@ TEST(Family, RefusesByNameAndLoadsAHandWrittenModel) {
     EXPECT_NE(std::string(error.what()).find("em-lsr"), std::string::npos);
     EXPECT_NE(std::string(error.what()).find("ties"), std::string::npos);
   }
-  const auto model = family->load(nlohmann::json::parse(
-      R"({"schema":"caucus.model/1","family":"pl","items":["a","b"],"components":[{"weight":0.25,"utilities":[1,0]},{"weight":0.75,"utilities":[0,0]}]})"));
+  const ModelDocument written = ModelDocument::parse(
+      R"({"schema":"caucus.model/1","family":"pl","items":["a","b"],"components":[{"weight":0.25,"utilities":[1,0]},{"weight":0.75,"utilities":[0,0]}]})",
+      "test");
+  const auto model = family->load(written.record());
   Dataset data = from_orders(2, {{0, 1}});
   data.items = {"a", "b"};
   EXPECT_NEAR(log_probs(*model, data, 1)[0], std::log(0.25 / (1.0 + std::exp(-1.0)) + 0.375), 1e-12);
@@ -296,11 +298,8 @@ TEST(Family, RefusesByNameAndLoadsAHandWrittenModel) {
   const caucus::Run run;
   const FitOutcome outcome = family->fit(tied, {}, run);
   EXPECT_EQ(outcome.summary.num_parameters, 4 + 2);
-  const auto again = family->load([&] {
-    nlohmann::json json = outcome.model->to_json();
-    json["items"] = tied.items;
-    return json;
-  }());
+  const ModelDocument file = ModelDocument::parse(model_text(*outcome.model), "test");
+  const auto again = family->load(file.record());
   const auto before = log_probs(*outcome.model, tied, 1), after = log_probs(*again, tied, 1);
   double total = 0.0;
   for (std::size_t i = 0; i < before.size(); ++i) {
