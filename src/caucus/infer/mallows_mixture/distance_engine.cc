@@ -127,7 +127,7 @@ double DistanceEngine::step(const Parameters& now, bool move_centres, int thread
     const std::vector<double> d = distances(next.centre[k], threads);
     double distance = 0.0;
     for (std::size_t i = 0; i < count; ++i) distance += mass[i] * d[i];
-    next.theta[k] = {normalizer_.solve_theta(distance / total)};
+    next.theta[k] = {normalizer_.solve_theta(distance / total, now.theta[k][0])};
   }
   return loglik;
 }
