@@ -9,6 +9,7 @@
 #include "caucus/base/numeric.h"
 #include "caucus/model/kendall.h"
 #include "caucus/model/mallows.h"
+#include "caucus/model/solve_dispersion.h"
 #include "caucus/model/stage.h"
 
 namespace caucus {
@@ -121,21 +122,22 @@ struct Moments {
   double log_z, mean, variance;
 };
 Moments moments(std::span<const double> log_count, double theta) {
-  double largest = -infinity;
-  for (std::size_t d = 0; d < log_count.size(); ++d) largest = std::max(largest, log_count[d] - theta * static_cast<double>(d));
-  double z = 0.0, first = 0.0;
+  double largest = -infinity, mode = 0.0;
+  for (std::size_t d = 0; d < log_count.size(); ++d)
+    if (const double value = log_count[d] - theta * static_cast<double>(d); value > largest)
+      largest = value, mode = static_cast<double>(d);
+  // About the mode, so that the variance does not cancel. Every second count of Spearman's distance is zero.
+  double z = 0.0, first = 0.0, second = 0.0;
   for (std::size_t d = 0; d < log_count.size(); ++d) {
-    const double mass = std::exp(log_count[d] - theta * static_cast<double>(d) - largest);
+    const double value = log_count[d] - theta * static_cast<double>(d) - largest;
+    if (value < -745.0) continue;
+    const double mass = std::exp(value), off = static_cast<double>(d) - mode;
     z += mass;
-    first += mass * static_cast<double>(d);
+    first += mass * off;
+    second += mass * off * off;
   }
-  const double mean = first / z;
-  double second = 0.0;
-  for (std::size_t d = 0; d < log_count.size(); ++d) {
-    const double off = static_cast<double>(d) - mean;
-    second += std::exp(log_count[d] - theta * static_cast<double>(d) - largest) * off * off;
-  }
-  return {largest + std::log(z), mean, second / z};
+  const double shift = first / z;
+  return {largest + std::log(z), mode + shift, std::max(0.0, second / z - shift * shift)};
 }
 
 // One Metropolis sweep about the identity: n proposals to swap the ranks of two items.
@@ -310,15 +312,9 @@ double DistanceNormalizer::standard_error(double theta) const {
   return grid_log_z_error_[static_cast<std::size_t>(above - grid_.begin()) - 1];
 }
 
-double DistanceNormalizer::solve_theta(double mean_distance) const {
-  if (mean_distance >= mean(0.0)) return 0.0;
-  if (mean_distance <= mean(max_theta)) return max_theta;
-  double low = 0.0, high = max_theta;
-  for (int i = 0; i < 200 && high - low > 1e-13 * high; ++i) {
-    const double middle = 0.5 * (low + high);
-    (mean(middle) > mean_distance ? low : high) = middle;
-  }
-  return 0.5 * (low + high);
+double DistanceNormalizer::solve_theta(double mean_distance, double guess) const {
+  return solve_decreasing(
+      mean_distance, guess, [this](double theta) { return mean(theta); }, [this](double theta) { return variance(theta); });
 }
 
 void DistanceNormalizer::estimate(double largest_theta, std::uint64_t seed) {

@@ -44,7 +44,7 @@ class DistanceNormalizer {
   double variance(double theta) const;
   double standard_error(double theta) const;  // of log_z; 0 when exact
   // The theta in [0, max_theta] with mean(theta) = mean_distance.
-  double solve_theta(double mean_distance) const;
+  double solve_theta(double mean_distance, double guess = 0.5) const;
 
  private:
   void estimate(double largest_theta, std::uint64_t seed);

@@ -11,7 +11,7 @@
 #include "caucus/infer/family.h"
 #include "caucus/infer/mallows_mixture/distance_engine.h"
 #include "caucus/infer/mallows_mixture/generalized_engine.h"
-#include "caucus/infer/mallows_mixture/subset_engine.h"
+#include "caucus/infer/mallows_mixture/subset_fit.h"
 #include "caucus/infer/mallows_mixture/tensor_fit.h"
 #include "caucus/model/stage.h"
 
@@ -99,47 +99,6 @@ FitResult from_multistart(MultistartResult best) {
   return result;
 }
 
-// Monte Carlo EM: few starts from random labels, a fixed number of steps at most.
-FitResult fit_subsets(const Dataset& data, const MallowsOptions& options, const Run& run) {
-  if (traits(data).has_ties)
-    throw DataError(fmt::format(
-        "{}: family mallows does not take ties in rankings of a subset of the items; break the ties, or say --unranked last",
-        data.source));
-  const auto num_components = static_cast<std::size_t>(options.components);
-  const SubsetEngine engine(data.rankings, data.num_items(), options.consensus, options.completions, run.seed);
-  EmOptions em{std::min(options.iterations, 60), std::max(options.tolerance, 1e-6), false};
-  FitResult result;
-  result.starts = num_components == 1 ? 1 : options.starts.value_or(6);
-  result.finished = result.agreed = 0;
-  double best = -infinity;
-  std::vector<double> logliks;
-  StopReason why{};
-  for (int s = 0; s < result.starts; ++s) {
-    RandomStream stream(run.seed, Purpose::initialise, static_cast<std::uint64_t>(s));
-    std::vector<std::uint32_t> labels(data.rankings.size());
-    for (std::uint32_t& label : labels) label = static_cast<std::uint32_t>(stream.below(num_components));
-    EmResult end = run_em(engine, engine.from_labels(labels, num_components), em, run.threads, [&](int iteration, double loglik) {
-      return run.report({"em with completions", iteration, em.iterations, loglik}, why) == Flow::stop ? &why : nullptr;
-    });
-    result.iterations += end.iterations;
-    result.finished += end.stop_reason == StopReason::converged || end.stop_reason == StopReason::iteration_limit;
-    logliks.push_back(end.loglik);
-    if (end.loglik > best) {
-      best = end.loglik;
-      result.parameters = std::move(end.parameters);
-      result.trace = std::move(end.trace);
-      result.stop_reason = end.stop_reason;
-    }
-    if (why == StopReason::interrupted || why == StopReason::time_limit) {
-      result.stop_reason = why;
-      break;
-    }
-  }
-  for (double loglik : logliks) result.agreed += best - loglik <= 1e-4 * (1.0 + std::abs(best));
-  sort_components(result.parameters);
-  return result;
-}
-
 }  // namespace
 
 FitResult fit_mallows(const Dataset& data, const MallowsOptions& options, const Run& run) {
@@ -174,11 +133,9 @@ FitResult fit_mallows(const Dataset& data, const MallowsOptions& options, const 
   }
   require_accepted({true, true, true, true}, data, "family mallows");
   if (traits(data).subset) {
-    FitResult result = fit_subsets(data, options, run);
-    const MakeEngine make = [&](const RankingSet& rankings) -> std::unique_ptr<Engine> {
-      return std::make_unique<SubsetEngine>(rankings, n, options.consensus, options.completions, run.seed);
-    };
-    finish(result, data, options, make, false, run);
+    const MakeEngine make = subset_engines(data, options, run);
+    FitResult result = fit_subsets(data, options, make, run);
+    finish(result, data, options, make, !result.details.contains("monte_carlo"), run);
     return result;
   }
   const MakeEngine make = [&](const RankingSet& rankings) -> std::unique_ptr<Engine> {

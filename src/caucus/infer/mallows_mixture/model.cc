@@ -9,7 +9,6 @@
 #include "caucus/base/numeric.h"
 #include "caucus/base/parallel.h"
 #include "caucus/infer/family.h"
-#include "caucus/model/mallows_subset.h"
 
 namespace caucus::mallows_mixture {
 
@@ -59,7 +58,12 @@ double log_or_minus_infinity(double weight) { return weight > 0.0 ? std::log(wei
 MallowsMixture::MallowsMixture(std::vector<std::string> items, Unranked unranked, Parameters parameters, Distance distance)
     : FittedModel(std::move(items), unranked), parameters_(std::move(parameters)), distance_(distance) {
   for (std::size_t k = 0; k < num_components(); ++k) {
-    if (distance == Distance::kendall) models_.emplace_back(parameters_.centre[k], parameters_.theta[k][0]);
+    if (distance == Distance::kendall) {
+      models_.emplace_back(parameters_.centre[k], parameters_.theta[k][0]);
+      subsets_.emplace_back(parameters_.theta[k][0], this->items().size());
+      subsets_.back().prepare(2);
+      completions_.emplace_back(parameters_.centre[k], parameters_.theta[k][0]);
+    }
     position_.push_back(inverse_order(parameters_.centre[k]));
   }
   if (distance != Distance::kendall) {
@@ -75,11 +79,6 @@ void MallowsMixture::check(const Dataset& data) const {
   require_accepted(accepts, data,
                    distance_ == Distance::kendall ? "a Mallows model"
                                                   : fmt::format("a Mallows model under the {} distance", name_of(distance_)));
-  const DataTraits found = traits(data);
-  if (found.subset && found.has_ties)
-    throw DataError(fmt::format(
-        "{}: a Mallows model does not take ties in rankings of a subset of the items; break the ties, or say --unranked last",
-        data.source));
 }
 
 void MallowsMixture::log_joint(const Dataset& data, std::size_t first, std::size_t count, std::span<double> joint) const {
@@ -103,8 +102,7 @@ void MallowsMixture::log_joint(const Dataset& data, std::size_t first, std::size
       if (normalizer_) {
         value = -parameters_.theta[k][0] * static_cast<double>(rank_distance(distance_, rank, position_[k])) - log_z[k];
       } else if (absent && ranking.size() < n) {
-        RandomStream stream(1, Purpose::augment, (first + i) * num + k);
-        value = subset_probability(ranking.items(), position_[k], parameters_.theta[k][0], stream).log_prob;
+        value = scored_probability(ranking, completions_[k], subsets_[k], (first + i) * num + k).log_prob;
       } else {
         value = models_[k].log_prob(ranking);
       }

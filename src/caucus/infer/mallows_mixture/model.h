@@ -7,6 +7,7 @@
 #include "caucus/model/distances.h"
 #include "caucus/model/generalized_mallows.h"
 #include "caucus/model/mallows.h"
+#include "caucus/model/mallows_completion.h"
 #include "caucus/result/fitted_model.h"
 
 namespace caucus::mallows_mixture {
@@ -32,6 +33,8 @@ class MallowsMixture : public FittedModel {
   Parameters parameters_;
   Distance distance_;
   std::vector<Mallows> models_;                     // kendall
+  std::vector<SubsetProbabilities> subsets_;        // kendall, rankings of subsets
+  std::vector<CompletionSampler> completions_;      // the same, where the exact recursion is too large
   std::unique_ptr<DistanceNormalizer> normalizer_;  // other distances
   std::vector<std::vector<std::uint32_t>> position_;
 };
