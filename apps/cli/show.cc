@@ -35,8 +35,8 @@ std::string show_utilities(const Json& component, const std::vector<std::string>
   const std::vector<double> utilities = numbers_of(component, "utilities");
   const std::vector<double> errors = numbers_of(component, "standard_errors");
   std::vector<bool> unbounded(utilities.size(), false);
-  if (component.contains("infinite_items"))
-    for (const Json& item : component["infinite_items"])
+  if (component.contains("unbounded"))
+    for (const Json& item : component["unbounded"])
       if (item.is_number_unsigned() && item.get<std::size_t>() < unbounded.size()) unbounded[item.get<std::size_t>()] = true;
 
   double total = 0.0;

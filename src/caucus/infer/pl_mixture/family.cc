@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <fstream>
 #include <sstream>
 
@@ -58,10 +60,13 @@ nlohmann::json component_json(const Result& result, std::size_t k) {
     return std::vector<double>(values.begin() + static_cast<std::ptrdiff_t>(k * n),
                                values.begin() + static_cast<std::ptrdiff_t>((k + 1) * n));
   };
+  const auto known = [](const std::vector<double>& values) {
+    return std::ranges::any_of(values, [](double value) { return std::isfinite(value); });
+  };
   nlohmann::json json = nlohmann::json::object();
   if (result.errors) {
-    json["standard_errors"] = part(result.errors->utilities);
-    if (!result.errors->quasi.empty()) json["quasi_standard_errors"] = part(result.errors->quasi);
+    if (auto errors = part(result.errors->utilities); known(errors)) json["standard_errors"] = std::move(errors);
+    if (auto errors = part(result.errors->quasi); known(errors)) json["quasi_standard_errors"] = std::move(errors);
     if (!result.errors->weights.empty()) json["weight_standard_error"] = result.errors->weights[k];
   }
   if (result.bootstrap) {
@@ -77,7 +82,7 @@ nlohmann::json component_json(const Result& result, std::size_t k) {
         {"weight_mean", result.posterior->weight_mean[k]}, {"weight_deviation", result.posterior->weight_deviation[k]},
         {"weight_low", result.posterior->weight_low[k]},   {"weight_high", result.posterior->weight_high[k]}};
   }
-  if (k < result.infinite.size() && !result.infinite[k].empty()) json["infinite"] = result.infinite[k];
+  if (!result.unbounded[k].empty()) json["unbounded"] = result.unbounded[k];
   return json;
 }
 
