@@ -148,10 +148,9 @@ Json group_json(const Parts& parts, const Json& component, std::size_t k, bool f
   if (!group.utilities.empty()) {
     json["utilities"] = rounded(group.utilities, full ? 5 : 3);
     std::vector<std::size_t> unbounded;
-    for (const char* key : {"infinite", "infinite_items"})
-      if (const Json* list = find(component, {key}); list != nullptr && list->is_array())
-        for (const Json& item : *list)
-          if (item.is_number_unsigned() && item.get<std::size_t>() < n) unbounded.push_back(item.get<std::size_t>());
+    if (const Json* list = find(component, {"unbounded"}); list != nullptr && list->is_array())
+      for (const Json& item : *list)
+        if (item.is_number_unsigned() && item.get<std::size_t>() < n) unbounded.push_back(item.get<std::size_t>());
     if (!unbounded.empty()) json["unbounded"] = unbounded;
     if (full)
       if (Json intervals = list_intervals(component, "utilities", group.utilities); !intervals.is_null())

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "caucus/base/mcmc_diagnostics.h"
@@ -56,11 +57,13 @@ GroupErrors errors_of(const Result& result, std::size_t k) {
     std::vector<std::optional<double>> own;
     for (std::size_t i = k * n; i < (k + 1) * n; ++i)
       own.push_back(std::isfinite(values[i]) ? std::optional(values[i]) : std::nullopt);
+    if (std::ranges::none_of(own, [](const auto& value) { return value.has_value(); })) own.clear();
     return own;
   };
   const auto intervals = [&](const std::vector<double>& low, const std::vector<double>& high) {
     std::vector<std::optional<Interval>> own;
-    for (std::size_t i = k * n; i < (k + 1) * n; ++i) own.push_back(Interval{low[i], high[i], 0.95});
+    for (std::size_t i = k * n; i < (k + 1) * n; ++i)
+      own.push_back(std::isfinite(low[i]) ? std::optional(Interval{low[i], high[i], 0.95}) : std::nullopt);
     return own;
   };
   GroupErrors errors;
@@ -83,7 +86,7 @@ GroupErrors errors_of(const Result& result, std::size_t k) {
     errors.utility_intervals = intervals(result.posterior->low, result.posterior->high);
     errors.weight_interval = Interval{result.posterior->weight_low[k], result.posterior->weight_high[k], 0.95};
   }
-  if (k < result.infinite.size()) errors.unbounded.assign(result.infinite[k].begin(), result.infinite[k].end());
+  errors.unbounded.assign(result.unbounded[k].begin(), result.unbounded[k].end());
   return errors;
 }
 

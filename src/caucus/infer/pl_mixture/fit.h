@@ -42,7 +42,7 @@ struct Result {
   int starts_agreeing = 1;  // of those, ended within 1e-6 (relative) of the best
   StopReason stop_reason = StopReason::converged;
   std::vector<double> trace;
-  std::vector<std::vector<std::size_t>> infinite;  // per component: items whose maximum-likelihood utility is not finite
+  std::vector<std::vector<std::size_t>> unbounded;  // per component: items that the data do not tie to its reference (pieces.h)
   std::optional<Uncertainty> errors;
   std::optional<BootstrapResult> bootstrap;
   std::optional<PosteriorResult> posterior;
