@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "caucus/io/table.h"
+#include "caucus/report/data.h"
 #include "caucus/service/regression_path.h"
-#include "caucus/service/report_data.h"
 #include "commands.h"
 
 namespace caucus::cli {

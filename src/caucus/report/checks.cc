@@ -6,7 +6,7 @@
 
 #include "caucus/base/error.h"
 #include "caucus/evaluate/goodness.h"
-#include "caucus/service/report_parts.h"
+#include "caucus/report/parts.h"
 
 namespace caucus::report {
 

@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-#include "caucus/service/report_parts.h"
+#include "caucus/report/parts.h"
 
 namespace caucus::report {
 

@@ -1,4 +1,4 @@
-#include "caucus/service/report_data.h"
+#include "caucus/report/data.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -12,9 +12,9 @@
 #include "caucus/base/random.h"
 #include "caucus/model/generalized_mallows.h"
 #include "caucus/model/mallows.h"
+#include "caucus/report/parts.h"
 #include "caucus/service/families.h"
 #include "caucus/service/model_file.h"
-#include "caucus/service/report_parts.h"
 
 namespace caucus {
 namespace {

@@ -10,7 +10,7 @@
 #include "caucus/infer/family.h"
 #include "caucus/model/generalized_mallows.h"
 #include "caucus/model/mallows.h"
-#include "caucus/service/report_parts.h"
+#include "caucus/report/parts.h"
 
 namespace caucus::report {
 

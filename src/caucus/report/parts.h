@@ -1,4 +1,4 @@
-// The parts of a report's data, one function each; report_data.cc puts them together.
+// The parts of a report's data, one function each; data.cc puts them together.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "caucus/data/dataset.h"
+#include "caucus/report/data.h"
 #include "caucus/result/fitted_model.h"
-#include "caucus/service/report_data.h"
 
 namespace caucus::report {
 
