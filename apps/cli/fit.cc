@@ -17,7 +17,8 @@ struct FitFlags {
   std::string family = "pl";
   std::uint64_t seed = 1;
   double time_limit = 0.0;
-  std::string out, report;
+  std::string out;
+  ReportFlags report;
   // Values of the families' own options, by name; only those given on the command line are passed on.
   std::map<std::string, std::string> values;
 };
@@ -77,7 +78,7 @@ void run_fit(const FitFlags& flags, const CLI::App& command, Context& context) {
     outcome.summary.threads = resolve_threads(run.threads);
   };
   // A report shows the rankings again.
-  if (flags.report.empty() && family.takes_stream(options)) {
+  if (!flags.report.wanted() && family.takes_stream(options)) {
     RankingStream rankings = open_stream(flags.data);
     fit([&](const Run& run) { return family.fit_stream(rankings, options, run); });
     print_warnings(context, rankings.head());
@@ -88,6 +89,7 @@ void run_fit(const FitFlags& flags, const CLI::App& command, Context& context) {
     fit([&](const Run& run) { return family.fit(data, options, run); });
     model = model_to_json(outcome, data, {CAUCUS_VERSION, context.command_line});
   }
+  if (!flags.report.names.empty()) model["group_names"] = flags.report.names;
   if (!flags.out.empty()) write_file(flags.out, model.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
   for (const std::string& text : outcome.summary.warnings) warning(context, text);
   const auto write = [&] {
@@ -95,9 +97,8 @@ void run_fit(const FitFlags& flags, const CLI::App& command, Context& context) {
     request.models.push_back({flags.out.empty() ? flags.family : flags.out, nlohmann::json(model), std::move(outcome.model)});
     request.data = &data;
     write_report(context, std::move(request), flags.report);
-    note(context, fmt::format("Report written to {}", flags.report));
   };
-  if (!flags.report.empty()) write();
+  if (flags.report.wanted()) write();
   if (context.json) {
     model.erase("components");
     if (!flags.out.empty()) model["model"] = flags.out;

@@ -155,6 +155,10 @@ ModelView view_model(const Json& model, const FittedModel* fitted, std::uint64_t
       }
     }
     group.weight = weight;
+    for (const char* key : {"infinite", "infinite_items"})
+      if (const Json* list = find(component, {key}); list != nullptr && list->is_array())
+        for (const Json& item : *list)
+          if (item.is_number_unsigned() && item.get<std::size_t>() < n) group.unbounded.push_back(item.get<ItemId>());
   });
 
   const bool mixture = !model.contains("weights_prior");  // m4 blends orders: its voters are not a weighted mean of groups

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "caucus/evaluate/classification.h"
+#include "caucus/report/data.h"
 #include "caucus/report/parts.h"
 
 namespace caucus::report {
