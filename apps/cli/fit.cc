@@ -20,7 +20,8 @@ struct FitFlags {
   std::string family = families().front()->info().name;
   std::uint64_t seed = 1;
   double time_limit = 0.0;
-  std::string out, report;
+  std::string out;
+  ReportFlags report;
   // Values of the families' own options, by name; only those given on the command line are passed on.
   std::map<std::string, std::string> values;
 };
@@ -102,7 +103,7 @@ void run_fit(const FitFlags& flags, const CLI::App& command, Context& context) {
   request.options = given_options(flags, command);
   request.path = flags.data.path;
   request.reading = read_options(flags.data);
-  request.keep_data = !flags.report.empty();  // a report shows the rankings again
+  request.keep_data = flags.report.wanted();  // a report shows the rankings again
   request.spool_folder = temporary_folder();
   std::optional<InterruptGuard> guard;  // while rankings are read, Ctrl-C just ends the program
   request.on_data = [&](const Dataset& data) {
@@ -121,17 +122,17 @@ void run_fit(const FitFlags& flags, const CLI::App& command, Context& context) {
   }
   guard.reset();
   const std::shared_ptr<const FittedModel> model = std::move(fitted.model);
-  const auto text = [&](const Record& extra) {
+  const auto text = [&](Record extra) {
+    if (!flags.report.names.empty()) extra.set("group_names", flags.report.names);
     return model_text(*model, &fitted.summary, fitted.data, {CAUCUS_VERSION, context.command_line}, extra);
   };
   if (!flags.out.empty()) write_file(flags.out, text({}));
   for (const std::string& message : fitted.summary.warnings) warning(context, message);
-  if (!flags.report.empty()) {
+  if (flags.report.wanted()) {
     ReportRequest report;
     report.models.push_back({flags.out.empty() ? flags.family : flags.out, nlohmann::json::parse(text({})), model});
     report.data = &*fitted.kept;
     write_report(context, std::move(report), flags.report);
-    note(context, fmt::format("Report written to {}", flags.report));
   }
   if (context.json) {
     Record extra;

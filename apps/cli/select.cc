@@ -81,7 +81,8 @@ std::string show_selection(const Selection& selection, const Context& context) {
 struct SelectFlags {
   DataFlags data;
   SelectRequest request;
-  std::string candidates = "1..6", criterion, out, report;
+  std::string candidates = "1..6", criterion, out;
+  ReportFlags report;
   std::vector<std::string> settings;
   std::uint64_t seed = 1;
   double time_limit = 0.0;
@@ -129,13 +130,12 @@ void run_select(SelectFlags& flags, Context& context) {
   model["selection"] = selected;
   if (!flags.out.empty()) write_file(flags.out, model.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
   for (const std::string& text : selection.chosen.summary.warnings) warning(context, text);
-  if (!flags.report.empty()) {
+  if (flags.report.wanted()) {
     ReportRequest request;
     request.models.push_back(
         {flags.out.empty() ? flags.request.family : flags.out, nlohmann::json(model), std::move(selection.chosen.model)});
     request.data = &data;
     write_report(context, std::move(request), flags.report);
-    note(context, fmt::format("Report written to {}", flags.report));
   }
   if (context.json) {
     selected["model"] = flags.out.empty() ? Json(nullptr) : Json(flags.out);
@@ -177,7 +177,8 @@ std::vector<std::string> default_contenders() {
 struct CompareFlags {
   DataFlags data;
   std::vector<std::string> contenders = default_contenders();
-  std::string candidates = "1..4", out, report;
+  std::string candidates = "1..4", out;
+  ReportFlags report;
   CompareRequest request;
   std::uint64_t seed = 1;
   double time_limit = 0.0;
@@ -238,12 +239,11 @@ void run_compare(CompareFlags& flags, Context& context) {
                {"note", comparison.note},
                {"data", {{"digest", digest(data)}, {"source", data.source}}}};
   if (!flags.out.empty()) write_file(flags.out, json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
-  if (!flags.report.empty()) {
+  if (flags.report.wanted()) {
     ReportRequest request;
     request.comparison = nlohmann::json(json);
     request.data = &data;
     write_report(context, std::move(request), flags.report);
-    note(context, fmt::format("Report written to {}", flags.report));
   }
   if (context.json)
     print_json(json);

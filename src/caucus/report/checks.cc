@@ -6,7 +6,7 @@
 
 #include "caucus/base/error.h"
 #include "caucus/evaluate/goodness.h"
-#include "caucus/service/report_parts.h"
+#include "caucus/report/parts.h"
 
 namespace caucus::report {
 
@@ -42,7 +42,7 @@ Json data_json(const Dataset& data) {
         "Rankings list from {} to {} items; {}.", found.min_length, found.max_length,
         data.unranked == Unranked::last ? "items not listed count as below the listed ones" : "items not listed took no part"));
   if (found.has_ties) sentences.push_back("Some rankings tie items.");
-  return {{"source", data.source},
+  return {{"source", file_name(data.source)},
           {"digest", digest(data)},
           {"num_rankings", rounded(total)},
           {"num_unique", data.rankings.size()},
@@ -59,7 +59,8 @@ Json data_json(const Dataset& data) {
           {"sentences", sentences}};
 }
 
-Json goodness_json(const FittedModel& model, const Dataset& data, std::uint64_t seed, int threads, std::string& why_not) {
+Json goodness_json(const FittedModel& model, const Dataset& data, std::uint64_t seed, int threads, std::string& why_not,
+                   std::vector<std::string>& misfits) {
   GoodnessOptions options;
   options.max_ballots = std::clamp<std::size_t>(std::size_t{200000} / std::max<std::size_t>(data.num_items(), 1), 500, 5000);
   options.replicates = 99;
@@ -74,7 +75,8 @@ Json goodness_json(const FittedModel& model, const Dataset& data, std::uint64_t 
     return nullptr;
   }
   Json checks = Json::array();
-  std::vector<std::string> fits, misses, sentences;
+  std::vector<std::string> fits, sentences;
+  std::vector<std::string>& misses = misfits;
   for (GoodnessCheck& check : goodness.checks) {
     const bool first = check.name == "first places", pairs = check.name == "pairs";
     std::stable_sort(check.worst.begin(), check.worst.end(), [&](const Discrepancy& a, const Discrepancy& b) {

@@ -1,4 +1,4 @@
-#include "caucus/service/report_data.h"
+#include "caucus/report/data.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -12,9 +12,9 @@
 #include "caucus/base/random.h"
 #include "caucus/model/generalized_mallows.h"
 #include "caucus/model/mallows.h"
+#include "caucus/report/parts.h"
 #include "caucus/service/families.h"
 #include "caucus/service/model_file.h"
-#include "caucus/service/report_parts.h"
 
 namespace caucus {
 namespace {
@@ -139,7 +139,8 @@ TEST(ReportData, AModelWrittenByHandIsEnough) {
   EXPECT_EQ(data["schema"], "caucus.report/1");
   const Json& model = data["models"][0];
   ASSERT_EQ(model["groups"].size(), 2U);
-  EXPECT_EQ(model["groups"][0]["words"], "Group 1, 70% of voters: prefers item 0 and item 1, rejects item 4.");
+  EXPECT_EQ(model["groups"][0]["words"],
+            "78% put item 0 first (0.2% elsewhere); item 4 is placed low, 4.8 on average (1.2 elsewhere).");
   EXPECT_FALSE(model.contains("memberships"));
   EXPECT_FALSE(data.contains("data"));
 }
@@ -160,9 +161,10 @@ TEST(ReportData, MembershipsAndWordsComeFromTheRankings) {
     EXPECT_NEAR(model["groups"][k]["sure"].get<double>(), group["very_sure"].get<double>() / group["count"].get<double>(), 1e-5);
   }
   EXPECT_NEAR(total, 2000.0, 1e-6);
-  EXPECT_NE(model["groups"][1]["words"].get<std::string>().find("prefers item 4 and item 3, rejects item 0; very sure of"),
-            std::string::npos)
-      << model["groups"][1]["words"];
+  const std::string words = model["groups"][1]["words"].get<std::string>();
+  EXPECT_NE(words.find(" put item 4 first ("), std::string::npos) << words;
+  EXPECT_NE(words.find("; item 0 is placed low, "), std::string::npos) << words;
+  EXPECT_NE(words.find(" of its members belong to it clearly."), std::string::npos) << words;
   EXPECT_EQ(model["sentences"][0], "The 2,000 rankings fall into 2 groups.");
   EXPECT_EQ(json["data"]["num_rankings"], 2000);
   EXPECT_EQ(json["title"], "votes.soc");

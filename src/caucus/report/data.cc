@@ -1,4 +1,4 @@
-#include "caucus/service/report_data.h"
+#include "caucus/report/data.h"
 
 #include <fmt/format.h>
 
@@ -7,9 +7,11 @@
 #include <numeric>
 
 #include "caucus/base/error.h"
+#include "caucus/evaluate/composition.h"
+#include "caucus/report/counted.h"
+#include "caucus/report/parts.h"
 #include "caucus/service/families.h"
 #include "caucus/service/model_file.h"
-#include "caucus/service/report_parts.h"
 
 namespace caucus {
 
@@ -30,8 +32,11 @@ constexpr std::size_t full_budget = 15000, group_budget = 55000;
 struct Parts {
   report::ModelView view;
   report::VoterView voters;
-  std::shared_ptr<Dataset> data;  // matched to the model; nullptr: none
-  std::size_t num_shown = 0;      // groups
+  std::shared_ptr<Dataset> data;           // matched to the model; nullptr: none
+  std::optional<report::Counted> counted;  // what the data hold
+  std::vector<report::GroupFacts> facts;   // of each group
+  std::vector<report::Description> words;  // likewise
+  std::size_t num_shown = 0;               // groups
 };
 
 Json interval(double low, double high) { return {rounded(low, 5), rounded(high, 5)}; }
@@ -122,39 +127,43 @@ Json theta_json(const Json& component, Json& intervals) {
   return rounded(value, 5);
 }
 
+double bounded_mean(const report::GroupView& group) {
+  double sum = 0.0;
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < group.utilities.size(); ++i)
+    if (std::find(group.unbounded.begin(), group.unbounded.end(), i) == group.unbounded.end()) {
+      sum += group.utilities[i];
+      ++count;
+    }
+  return count > 0 && !group.unbounded.empty() ? sum / static_cast<double>(count) : 0.0;
+}
+
 Json group_json(const Parts& parts, const Json& component, std::size_t k, bool full) {
   const report::GroupView& group = parts.view.groups[k];
-  const std::size_t n = parts.view.items.size();
   Json json = {{"label", k + 1}, {"weight", rounded(group.weight)}, {"order", group.order}};
   if (Json found = weight_interval(component, group.weight); !found.is_null()) json["weight_interval"] = std::move(found);
   if (const auto size = number_at(component, {"size"})) json["size"] = rounded(*size);
-  std::optional<double> sure;
-  if (!parts.voters.label.empty() && parts.view.groups.size() > 1) {
-    double very = 0.0, all = 0.0;
-    for (std::size_t i = 0; i < parts.voters.label.size(); ++i) {
-      if (parts.voters.label[i] != k) continue;
-      const double w = parts.data->rankings.weight(i);
-      all += w;
-      if (parts.voters.certainty[i] >= 0.9) very += w;
-    }
-    if (all > 0.0) sure = very / all;
-    if (!json.contains("size")) json["size"] = rounded(all);
-  }
-  if (sure) json["sure"] = rounded(*sure);
-  const report::Taste found = report::taste(parts.view, k);
-  json["likes"] = found.likes;
-  json["rejects"] = found.rejects;
-  json["words"] = report::group_words(parts.view, k, sure);
+  json["name"] = parts.facts[k].name;
+  if (!json.contains("size") && parts.counted && !parts.counted->groups.empty())
+    json["size"] = rounded(parts.counted->groups[k].total);
+  if (parts.facts[k].sure) json["sure"] = rounded(*parts.facts[k].sure);
+  json["likes"] = parts.words[k].likes;
+  json["rejects"] = parts.words[k].rejects;
+  json["words"] = parts.words[k].words;
   if (!group.utilities.empty()) {
-    json["utilities"] = rounded(group.utilities, full ? 5 : 3);
-    std::vector<std::size_t> unbounded;
-    if (const Json* list = find(component, {"unbounded"}); list != nullptr && list->is_array())
-      for (const Json& item : *list)
-        if (item.is_number_unsigned() && item.get<std::size_t>() < n) unbounded.push_back(item.get<std::size_t>());
-    if (!unbounded.empty()) json["unbounded"] = unbounded;
+    // Utilities are free up to a common shift. Measured from the mean of the items that have a finite estimate, they do not move
+    // with those that have none.
+    const double shift = bounded_mean(group);
+    std::vector<double> utilities = group.utilities;
+    for (double& utility : utilities) utility -= shift;
+    json["utilities"] = rounded(utilities, full ? 5 : 3);
+    if (!group.unbounded.empty()) json["unbounded"] = group.unbounded;
     if (full)
-      if (Json intervals = list_intervals(component, "utilities", group.utilities); !intervals.is_null())
+      if (Json intervals = list_intervals(component, "utilities", group.utilities); !intervals.is_null()) {
+        for (Json& one : intervals)
+          if (one.is_array()) one = interval(one[0].get<double>() - shift, one[1].get<double>() - shift);
         json["utility_intervals"] = std::move(intervals);
+      }
   }
   if (full || group.utilities.empty()) json["mean_place"] = rounded(group.mean_place, 4);
   if (!group.first.empty()) {
@@ -198,11 +207,99 @@ std::string name_text(const Json& model, const char* key) {
   return found != nullptr && found->is_string() ? found->get<std::string>() : std::string();
 }
 
+// Pairs are battles unless the user calls them otherwise.
+report::Nouns nouns_of(const ReportRequest& request) {
+  report::Nouns nouns = request.nouns;
+  if (nouns.rankings == report::Nouns().rankings && request.data != nullptr && traits(*request.data).kind == DataKind::pairwise)
+    nouns.rankings = "battles";
+  return nouns;
+}
+
+// The group of each distinct ranking; none where there is one group.
+std::span<const std::uint32_t> group_labels(const Parts& parts) {
+  return parts.view.groups.size() > 1 ? std::span<const std::uint32_t>(parts.voters.label) : std::span<const std::uint32_t>();
+}
+
+// Of all rankings, those that belong to their group with probability 0.9 or more.
+std::optional<double> share_sure(const Parts& parts) {
+  if (group_labels(parts).empty()) return std::nullopt;
+  double sure = 0.0;
+  for (std::size_t i = 0; i < parts.voters.label.size(); ++i)
+    sure += parts.voters.certainty[i] >= 0.9 ? parts.data->rankings.weight(i) : 0.0;
+  return sure / std::max(1e-300, parts.data->rankings.total_weight());
+}
+
+// Counts what the data hold and puts the groups into words.
+void describe(const ReportRequest& request, const ReportModel& one, Parts& parts) {
+  const std::size_t k_all = parts.view.groups.size();
+  if (parts.data != nullptr) parts.counted = report::count_rankings(*parts.data, group_labels(parts), k_all);
+  const Json* names = find(one.json, {"group_names"});
+  for (std::size_t k = 0; k < k_all; ++k) {
+    report::GroupFacts facts{fmt::format("Group {}", k + 1), {}};
+    if (names != nullptr && names->is_array() && k < names->size() && (*names)[k].is_string() &&
+        !(*names)[k].get<std::string>().empty())
+      facts.name = (*names)[k].get<std::string>();
+    if (&one == &request.models.front() && k < request.names.size() && !request.names[k].empty()) facts.name = request.names[k];
+    if (!group_labels(parts).empty()) {
+      double very = 0.0, all = 0.0;
+      for (std::size_t i = 0; i < parts.voters.label.size(); ++i) {
+        if (parts.voters.label[i] != k) continue;
+        all += parts.data->rankings.weight(i);
+        if (parts.voters.certainty[i] >= 0.9) very += parts.data->rankings.weight(i);
+      }
+      if (all > 0.0) facts.sure = very / all;
+    }
+    parts.facts.push_back(std::move(facts));
+  }
+  parts.words = report::describe_groups(parts.view, parts.counted ? &*parts.counted : nullptr, parts.facts, nouns_of(request));
+}
+
+// The columns beside the rankings that tell something, by group.
+Json composition_json(const Parts& parts) {
+  Json columns = Json::array();
+  if (group_labels(parts).empty()) return columns;
+  for (const Column& column : parts.data->covariates) {
+    const auto found = composition(*parts.data, column, group_labels(parts), parts.num_shown);
+    if (!found) continue;
+    Json groups = Json::array();
+    for (const std::vector<Share>& shares : found->groups) {
+      std::vector<double> count, share, low, high;
+      for (const Share& one : shares) {
+        count.push_back(one.count);
+        share.push_back(one.share);
+        low.push_back(one.low);
+        high.push_back(one.high);
+      }
+      groups.push_back({{"count", rounded(count, 12)}, {"share", rounded(share)}, {"low", rounded(low)}, {"high", rounded(high)}});
+    }
+    columns.push_back({{"column", found->column},
+                       {"values", found->values},
+                       {"everyone", rounded(found->everyone, 12)},
+                       {"groups", std::move(groups)},
+                       {"left_out", rounded(found->left_out, 12)}});
+  }
+  return columns;
+}
+
+Json leaderboard(const Json& groups) {
+  std::vector<report::Strengths> strengths;
+  for (const Json& group : groups) {
+    report::Strengths one{numbers_at(group, {"utilities"}), {}, group.value("unbounded", std::vector<ItemId>())};
+    if (const Json* intervals = find(group, {"utility_intervals"}))
+      for (const Json& interval : *intervals)
+        one.intervals.push_back(interval.is_array() ? std::optional(interval.get<std::pair<double, double>>()) : std::nullopt);
+    strengths.push_back(std::move(one));
+  }
+  return report::leaderboard_json(strengths);
+}
+
 Json one_model_json(const ReportRequest& request, const ReportModel& one, Parts& parts, std::size_t max_points, Json& warnings) {
   const Json& model = one.json;
   const std::string family = name_text(model, "family");
   const report::FamilyWords words = report::family_words(family);
-  const auto warn = [&](const std::string& text) { warnings.push_back({{"text", text}, {"source", one.name}}); };
+  const auto warn = [&](const std::string& text) {
+    warnings.push_back({{"text", report::without_paths(text)}, {"source", one.name}});
+  };
   Json json = {{"name", one.name},
                {"family", family},
                {"family_title", words.title},
@@ -258,9 +355,10 @@ Json one_model_json(const ReportRequest& request, const ReportModel& one, Parts&
     warn(fmt::format("Only the {} largest of {} groups are shown; the others hold {} of the voters.", parts.num_shown, k_all,
                      percent(rest)));
   }
+  describe(request, one, parts);
   const bool full = n * parts.num_shown <= full_budget;
   json["items"] = parts.view.items;
-  json["order"] = parts.view.everyone.order;
+  json["order"] = parts.counted ? parts.counted->order : parts.view.everyone.order;
   if (full) json["mean_place"] = rounded(parts.view.everyone.mean_place, 5);
   json["first_place"] = rounded(parts.view.everyone.first, 4);
   for (std::size_t k = 0; k < parts.num_shown; ++k) {
@@ -270,9 +368,18 @@ Json one_model_json(const ReportRequest& request, const ReportModel& one, Parts&
   }
   if (!parts.view.pair_items.empty() && n > 1) json["pairs"] = pairs_json(parts);
   if (model.contains("ties")) json["probabilities_how"] = "Probabilities are among rankings without ties.";
-  json["sentences"] = report::model_sentences(
-      parts.view,
-      number_at(model, {"fit", "num_rankings"}).value_or(request.data != nullptr ? request.data->rankings.total_weight() : 0.0));
+  const double num_rankings =
+      request.data != nullptr ? request.data->rankings.total_weight() : number_at(model, {"fit", "num_rankings"}).value_or(0.0);
+  json["sentences"] =
+      report::model_sentences(parts.view, parts.counted ? &*parts.counted : nullptr, parts.facts, num_rankings, nouns_of(request));
+  if (parts.counted) {
+    json["counted"] = report::counted_json(*parts.counted, parts.view.pair_items);
+    if (parts.counted->battles && !parts.view.groups[0].utilities.empty()) json["leaderboard"] = leaderboard(json["groups"]);
+    if (Json columns = composition_json(parts); !columns.empty()) json["composition"] = std::move(columns);
+    if (Json election = report::election_json(*parts.data, group_labels(parts), parts.num_shown, request.election);
+        !election.is_null())
+      json["election"] = std::move(election);
+  }
 
   const bool voters = !parts.voters.label.empty();
   json["diagnostics"] = report::diagnostics_json(model, voters ? &parts.voters : nullptr, parts.data.get());
@@ -285,15 +392,17 @@ Json one_model_json(const ReportRequest& request, const ReportModel& one, Parts&
       if (map.rankings.size() > 1) json["map"] = report::map_json(map, shown, *parts.data);
     }
   }
+  std::vector<std::string> misfits;
   if (parts.data != nullptr) {
     std::string why_not;
-    Json goodness = report::goodness_json(*one.model, *parts.data, request.seed, request.threads, why_not);
+    Json goodness = report::goodness_json(*one.model, *parts.data, request.seed, request.threads, why_not, misfits);
     if (!goodness.is_null())
       json["goodness"] = std::move(goodness);
     else
       warn(fmt::format("The fit was not checked against the data: {}.", why_not));
   }
   if (Json clusters = report::clusters_json(model); !clusters.is_null()) json["clusters"] = std::move(clusters);
+  json["caveats"] = report::caveats(model, k_all, misfits, share_sure(parts));
   return json;
 }
 
@@ -368,48 +477,6 @@ Json change_json(const ReportRequest& request, const std::vector<Parts>& parts, 
   return json;
 }
 
-Json comparison_json(const Json& source) {
-  Json json = {{"sentences", report::comparison_sentences(source)}, {"table", Json::array()}, {"left_out", Json::array()}};
-  if (const auto folds = number_at(source, {"folds"})) json["folds"] = rounded(*folds);
-  for (const Json& row : source.value("table", Json::array())) {
-    const std::string name = row.value("label", row.value("family", std::string("?")));
-    const auto mean = number_at(row, {"heldout_mean"});
-    if (row.contains("refused") || !mean) {
-      json["left_out"].push_back(
-          {{"name", name},
-           {"why", row.contains("refused") && row["refused"].is_string() ? row["refused"].get<std::string>() : "no result"}});
-      continue;
-    }
-    Json one = {
-        {"name", name}, {"heldout_mean", rounded(*mean, 8)}, {"heldout_se", rounded(number_at(row, {"heldout_se"}).value_or(0.0))}};
-    const auto copy = [&](const char* to, const char* from, double sign = 1.0) {
-      if (const auto value = number_at(row, {from})) one[to] = rounded(sign * *value);
-    };
-    copy("difference", "behind_best", -1.0);
-    copy("difference_se", "behind_se");
-    copy("groups", "groups");
-    copy("seconds", "seconds");
-    copy("memory_mb", "memory_mb");
-    json["table"].push_back(std::move(one));
-  }
-  return json;
-}
-
-Json selection_json(const Json& source, const std::string& family) {
-  Json json = {{"family", family},
-               {"criterion", source.value("criterion", std::string("bic"))},
-               {"chosen_k", source.value("chosen_k", Json(0))},
-               {"sentences", report::selection_sentences(source)},
-               {"table", Json::array()}};
-  for (const Json& row : source.value("table", Json::array())) {
-    Json one = Json::object();
-    for (const char* key : {"k", "loglik", "ebic", "bic", "aic", "icl", "heldout_mean", "heldout_se", "seconds"})
-      if (const auto value = number_at(row, {key})) one[key] = rounded(*value, 10);
-    if (one.contains("k")) json["table"].push_back(std::move(one));
-  }
-  return json;
-}
-
 Json provenance_json(const ReportRequest& request) {
   Json facts = Json::array();
   const auto add = [&](const std::string& name, const std::string& value) {
@@ -422,26 +489,30 @@ Json provenance_json(const ReportRequest& request) {
       return found == nullptr || found->is_null() ? std::string() : found->is_string() ? found->get<std::string>() : found->dump();
     };
     add(prefix + "Model", one.name);
-    add(prefix + "Fitted by", text({"provenance", "command"}));
+    add(prefix + "Fitted by", report::without_paths(text({"provenance", "command"})));
     add(prefix + "Family and method", text({"family"}) + (text({"method"}).empty() ? "" : ", " + text({"method"})));
     add(prefix + "Seed", text({"fit", "seed"}).empty() ? text({"seed"}) : text({"fit", "seed"}));
     add(prefix + "Threads", text({"fit", "threads"}));
     add(prefix + "caucus version", text({"provenance", "version"}).empty() ? text({"version"}) : text({"provenance", "version"}));
-    add(prefix + "Data", text({"data", "source"}));
+    add(prefix + "Data", report::file_name(text({"data", "source"})));
     add(prefix + "Data digest", text({"data", "digest"}));
   }
   if (request.data != nullptr) {
-    add("Rankings in this report", request.data->source);
+    add("Rankings in this report", report::file_name(request.data->source));
     add("Their digest", digest(*request.data));
   }
-  return {{"command", request.command}, {"version", request.version}, {"facts", facts}};
+  return {{"command", report::without_paths(request.command)}, {"version", request.version}, {"facts", facts}};
 }
 
 }  // namespace
 
 nlohmann::json report_data(const ReportRequest& request) {
   Json warnings = Json::array();
-  Json json = {{"schema", report_schema}, {"sentences", Json::array()}, {"models", Json::array()}};
+  const report::Nouns nouns = nouns_of(request);
+  Json json = {{"schema", report_schema},
+               {"sentences", Json::array()},
+               {"models", Json::array()},
+               {"nouns", {{"voters", nouns.voters}, {"items", nouns.items}, {"rankings", nouns.rankings}}}};
   std::vector<Parts> parts(request.models.size());
   const std::size_t max_points = request.max_points / std::max<std::size_t>(request.models.size(), 1);
   for (std::size_t m = 0; m < request.models.size(); ++m) {
@@ -449,7 +520,7 @@ nlohmann::json report_data(const ReportRequest& request) {
     const Json& model = request.models[m].json;
     if (const Json* selection = find(model, {"selection"});
         selection != nullptr && selection->is_object() && !json.contains("selection"))
-      json["selection"] = selection_json(*selection, name_text(model, "family"));
+      json["selection"] = report::selection_json(*selection, name_text(model, "family"));
     const std::string made_of = find(model, {"data", "digest"}) != nullptr && (*find(model, {"data", "digest"})).is_string()
                                     ? model["data"]["digest"].get<std::string>()
                                     : "";
@@ -464,13 +535,14 @@ nlohmann::json report_data(const ReportRequest& request) {
     if (!changes.empty()) json["changes"] = std::move(changes);
   }
   if (request.comparison.is_object()) {
-    json["comparison"] = comparison_json(request.comparison);
+    json["comparison"] = report::comparison_json(request.comparison);
     if (request.models.empty()) json["sentences"] = json["comparison"]["sentences"];
   }
-  if (json.contains("selection")) json["sentences"] = json["selection"]["sentences"];
+  if (json.contains("selection")) json["sentences"] = json["selection"]["words"];
   if (request.data != nullptr) {
     json["data"] = report::data_json(*request.data);
-    for (const std::string& text : request.data->warnings) warnings.push_back({{"text", text}, {"source", request.data->source}});
+    for (const std::string& text : request.data->warnings)
+      warnings.push_back({{"text", report::without_paths(text)}, {"source", report::file_name(request.data->source)}});
   }
   std::string title = request.title;
   if (title.empty() && request.data != nullptr) title = request.data->source;
@@ -479,9 +551,7 @@ nlohmann::json report_data(const ReportRequest& request) {
     title = source != nullptr && source->is_string() && !source->get<std::string>().empty() ? source->get<std::string>()
                                                                                             : request.models[0].name;
   }
-  if (const std::size_t slash = title.find_last_of('/');
-      request.title.empty() && slash != std::string::npos && slash + 1 < title.size())
-    title.erase(0, slash + 1);
+  if (request.title.empty()) title = report::file_name(title);
   json["title"] = title.empty() ? "Rankings" : title;
   json["warnings"] = std::move(warnings);
   json["provenance"] = provenance_json(request);
@@ -490,8 +560,7 @@ nlohmann::json report_data(const ReportRequest& request) {
 
 ReportModel read_report_model(std::string_view text, const std::string& name) {
   ReportModel one;
-  one.name = name;
-  if (const std::size_t slash = name.find_last_of('/'); slash != std::string::npos) one.name.erase(0, slash + 1);
+  one.name = report::file_name(name);
   // A regression has classes, not items: it is no model of rankings that `score` could load.
   Json json = Json::parse(text, nullptr, false);
   if (json.is_object() && json.value("schema", Json()) == model_schema && json.contains("classes") &&

@@ -10,7 +10,7 @@
 #include "caucus/infer/family.h"
 #include "caucus/model/generalized_mallows.h"
 #include "caucus/model/mallows.h"
-#include "caucus/service/report_parts.h"
+#include "caucus/report/parts.h"
 
 namespace caucus::report {
 
@@ -155,6 +155,10 @@ ModelView view_model(const Json& model, const FittedModel* fitted, std::uint64_t
       }
     }
     group.weight = weight;
+    for (const char* key : {"unbounded"})
+      if (const Json* list = find(component, {key}); list != nullptr && list->is_array())
+        for (const Json& item : *list)
+          if (item.is_number_unsigned() && item.get<std::size_t>() < n) group.unbounded.push_back(item.get<ItemId>());
   });
 
   const bool mixture = !model.contains("weights_prior");  // m4 blends orders: its voters are not a weighted mean of groups

@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-#include "caucus/service/report_parts.h"
+#include "caucus/report/parts.h"
 
 namespace caucus::report {
 
@@ -72,25 +72,29 @@ std::string list_words(const std::vector<std::string>& words) {
   return text + " and " + words.back();
 }
 
-namespace {
-
-std::string ordinal(std::size_t place) {
-  const std::size_t tens = place % 100, ones = place % 10;
-  const char* suffix = tens >= 11 && tens <= 13 ? "th" : ones == 1 ? "st" : ones == 2 ? "nd" : ones == 3 ? "rd" : "th";
-  return fmt::format("{}{}", place, suffix);
+std::string file_name(const std::string& path) {
+  const std::size_t slash = path.find_last_of('/');
+  return slash == std::string::npos || slash + 1 == path.size() ? path : path.substr(slash + 1);
 }
 
-std::vector<std::size_t> places(const std::vector<ItemId>& order) {
-  std::vector<std::size_t> place(order.size());
-  for (std::size_t p = 0; p < order.size(); ++p) place[order[p]] = p + 1;
-  return place;
-}
-
-std::vector<std::string> names(const ModelView& view, const std::vector<ItemId>& items) {
-  std::vector<std::string> result;
-  for (ItemId item : items) result.push_back(view.items[item]);
+std::string without_paths(const std::string& text) {
+  std::string result;
+  const auto ends_path = [](char c) { return c == ' ' || c == '\'' || c == '"' || c == ',' || c == ';' || c == ':' || c == ')'; };
+  for (std::size_t at = 0; at < text.size();) {
+    const bool begins = text[at] == '/' && (at == 0 || ends_path(text[at - 1]) || text[at - 1] == '=' || text[at - 1] == '(');
+    if (!begins) {
+      result += text[at++];
+      continue;
+    }
+    std::size_t end = at;
+    while (end < text.size() && !ends_path(text[end])) ++end;
+    result += file_name(text.substr(at, end - at));
+    at = end;
+  }
   return result;
 }
+
+namespace {
 
 std::string groups_of(std::size_t count) { return count == 1 ? "1 group" : fmt::format("{} groups", count); }
 
@@ -140,106 +144,6 @@ FamilyWords family_words(const std::string& family) {
   return found != known.end() ? found->second : FamilyWords{family, fmt::format("A model of the family {}.", family)};
 }
 
-Taste taste(const ModelView& view, std::size_t k) {
-  const GroupView& group = view.groups[k];
-  const std::size_t n = view.items.size();
-  Taste result;
-  if (n < 2) return result;
-  const double middle = static_cast<double>(n + 1) / 2.0;
-  // Nobody stands out where the best item's average place is hardly above the middle.
-  result.clear = group.mean_place[group.order[0]] < middle - 0.08 * static_cast<double>(n - 1);
-  if (!result.clear) return result;
-  const std::size_t most = n <= 3 ? 1 : n <= 5 ? 2 : 3;
-  for (std::size_t p = 0; p < most; ++p) {
-    const ItemId item = group.order[p];
-    const double behind = group.mean_place[item] - group.mean_place[group.order[0]];
-    if (p > 0 && (behind > 0.3 * static_cast<double>(n - 1) || group.mean_place[item] > middle)) break;
-    if (p == 2 && behind > 0.15 * static_cast<double>(n - 1)) break;
-    result.likes.push_back(item);
-  }
-  if (n <= 12) {
-    if (group.mean_place[group.order[n - 1]] > middle + 0.2 * static_cast<double>(n - 1))
-      result.rejects.push_back(group.order[n - 1]);
-    return result;
-  }
-  // With many items the last one is hardly known; what tells is a favourite of the others that this group puts low.
-  if (view.groups.size() < 2) return result;
-  const std::vector<std::size_t> place = places(group.order);
-  std::size_t worst = 2 * n / 3;
-  for (std::size_t p = 0; p < n / 4; ++p)
-    if (const ItemId item = view.everyone.order[p]; place[item] > worst) {
-      worst = place[item];
-      result.rejects = {item};
-    }
-  return result;
-}
-
-std::string group_words(const ModelView& view, std::size_t k, std::optional<double> sure) {
-  const Taste found = taste(view, k);
-  std::string text =
-      view.groups.size() > 1 ? fmt::format("Group {}, {} of voters: ", k + 1, percent(view.groups[k].weight)) : "All voters: ";
-  if (!found.clear)
-    text += "no clear preference";
-  else
-    text += "prefers " + list_words(names(view, found.likes));
-  if (!found.rejects.empty()) text += ", rejects " + list_words(names(view, found.rejects));
-  if (sure) text += fmt::format("; very sure of {} of its members", percent(*sure));
-  return text + ".";
-}
-
-std::vector<std::string> model_sentences(const ModelView& view, double num_rankings) {
-  std::vector<std::string> sentences;
-  const std::size_t n = view.items.size(), k_all = view.groups.size();
-  if (k_all == 1) {
-    if (num_rankings > 0.0) sentences.push_back(fmt::format("One model for all {} rankings.", whole(num_rankings)));
-    const auto& order = view.everyone.order;
-    if (n >= 3)
-      sentences.push_back(fmt::format("{} is liked most, then {} and {}.", view.items[order[0]], view.items[order[1]],
-                                      n == 3 ? view.items[order[2]] : view.items[order[2]]));
-    return sentences;
-  }
-  sentences.push_back(num_rankings > 0.0 ? fmt::format("The {} rankings fall into {}.", whole(num_rankings), groups_of(k_all))
-                                         : fmt::format("The voters fall into {}.", groups_of(k_all)));
-  if (n < 4) return sentences;
-  // What nearly all share and what divides them, by voters' weight.
-  std::vector<double> high(n, 0.0), low(n, 0.0), mean(n, 0.0), spread(n, 0.0);
-  std::vector<std::vector<std::size_t>> place;
-  for (const GroupView& group : view.groups) {
-    place.push_back(places(group.order));
-    for (std::size_t i = 0; i < n; ++i) {
-      const double p = static_cast<double>(place.back()[i]);
-      mean[i] += group.weight * p;
-      spread[i] += group.weight * p * p;
-      if (3 * (place.back()[i] - 1) < n) high[i] += group.weight;
-      if (3 * (n - place.back()[i]) < n) low[i] += group.weight;
-    }
-  }
-  std::vector<std::string> liked, disliked;
-  for (ItemId item : view.everyone.order) {
-    if (high[item] > 0.999 && liked.size() < 3) liked.push_back(view.items[item]);
-    if (low[item] > 0.999 && disliked.size() < 3) disliked.push_back(view.items[item]);
-  }
-  if (!liked.empty()) sentences.push_back(fmt::format("All groups place {} high.", list_words(liked)));
-  if (!disliked.empty() && n <= 50) sentences.push_back(fmt::format("All groups place {} low.", list_words(disliked)));
-  std::size_t divides = 0;
-  for (std::size_t i = 0; i < n; ++i) {
-    spread[i] -= mean[i] * mean[i];
-    if (spread[i] > spread[divides]) divides = i;
-  }
-  if (spread[divides] > 0.25) {
-    std::size_t best = 0, worst = 0;
-    for (std::size_t k = 1; k < k_all; ++k) {
-      if (view.groups[k].weight < 0.02) continue;
-      if (place[k][divides] < place[best][divides]) best = k;
-      if (place[k][divides] > place[worst][divides]) worst = k;
-    }
-    if (best != worst)
-      sentences.push_back(fmt::format("They differ most on {}: {} in group {}, {} in group {}.", view.items[divides],
-                                      ordinal(place[best][divides]), best + 1, ordinal(place[worst][divides]), worst + 1));
-  }
-  return sentences;
-}
-
 std::vector<std::string> selection_sentences(const Json& selection) {
   const std::string criterion = selection.value("criterion", std::string("bic"));
   const bool heldout = criterion == "cv" || criterion == "holdout";
@@ -277,6 +181,24 @@ std::vector<std::string> selection_sentences(const Json& selection) {
   return sentences;
 }
 
+std::vector<std::string> selection_words(const Json& selection) {
+  if (const Json* why = find(selection, {"why"}); why != nullptr && why->is_array() && !why->empty() && (*why)[0].is_string())
+    return {(*why)[0].get<std::string>()};
+  const auto chosen = static_cast<std::size_t>(number_at(selection, {"chosen_k"}).value_or(0.0));
+  double least = 0.0, most = 0.0;
+  if (const Json* table = find(selection, {"table"}); table != nullptr && table->is_array())
+    for (const Json& row : *table)
+      if (const auto k = number_at(row, {"k"})) {
+        least = least == 0.0 ? *k : std::min(least, *k);
+        most = std::max(most, *k);
+      }
+  if (most <= least) return {};
+  std::string text =
+      fmt::format("{} {} chosen among {:.0f} to {:.0f}.", groups_of(chosen), chosen == 1 ? "was" : "were", least, most);
+  if (static_cast<double>(chosen) == most) text += " It is the largest number tried: more may fit better still.";
+  return {text};
+}
+
 std::vector<std::string> comparison_sentences(const Json& comparison) {
   std::vector<std::string> sentences, close, far;
   const Json* table = find(comparison, {"table"});
@@ -301,6 +223,49 @@ std::vector<std::string> comparison_sentences(const Json& comparison) {
   if (const Json* note = find(comparison, {"note"}); note != nullptr && note->is_string() && !note->get<std::string>().empty())
     sentences.push_back(note->get<std::string>());
   return sentences;
+}
+
+Json comparison_json(const Json& source) {
+  Json json = {{"sentences", comparison_sentences(source)}, {"table", Json::array()}, {"left_out", Json::array()}};
+  if (const auto folds = number_at(source, {"folds"})) json["folds"] = rounded(*folds);
+  for (const Json& row : source.value("table", Json::array())) {
+    const std::string name = row.value("label", row.value("family", std::string("?")));
+    const auto mean = number_at(row, {"heldout_mean"});
+    if (row.contains("refused") || !mean) {
+      json["left_out"].push_back(
+          {{"name", name},
+           {"why", row.contains("refused") && row["refused"].is_string() ? row["refused"].get<std::string>() : "no result"}});
+      continue;
+    }
+    Json one = {
+        {"name", name}, {"heldout_mean", rounded(*mean, 8)}, {"heldout_se", rounded(number_at(row, {"heldout_se"}).value_or(0.0))}};
+    const auto copy = [&](const char* to, const char* from, double sign = 1.0) {
+      if (const auto value = number_at(row, {from})) one[to] = rounded(sign * *value);
+    };
+    copy("difference", "behind_best", -1.0);
+    copy("difference_se", "behind_se");
+    copy("groups", "groups");
+    copy("seconds", "seconds");
+    copy("memory_mb", "memory_mb");
+    json["table"].push_back(std::move(one));
+  }
+  return json;
+}
+
+Json selection_json(const Json& source, const std::string& family) {
+  Json json = {{"family", family},
+               {"criterion", source.value("criterion", std::string("bic"))},
+               {"chosen_k", source.value("chosen_k", Json(0))},
+               {"sentences", selection_sentences(source)},
+               {"words", selection_words(source)},
+               {"table", Json::array()}};
+  for (const Json& row : source.value("table", Json::array())) {
+    Json one = Json::object();
+    for (const char* key : {"k", "loglik", "ebic", "bic", "aic", "icl", "heldout_mean", "heldout_se", "seconds"})
+      if (const auto value = number_at(row, {key})) one[key] = rounded(*value, 10);
+    if (one.contains("k")) json["table"].push_back(std::move(one));
+  }
+  return json;
 }
 
 }  // namespace caucus::report
