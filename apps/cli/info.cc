@@ -17,7 +17,8 @@ void run_info(const DataFlags& flags, Context& context) {
     nlohmann::ordered_json json;
     json["num_items"] = data.num_items();
     json["num_rankings"] = json_count(rankings.total_weight());
-    json["num_rows"] = rankings.num_rows();
+    json["num_blank"] = json_count(data.blank_weight());
+    json["num_rows"] = data.num_listed();
     json["num_unique"] = rankings.size();
     json["kind"] = name_of(found.kind);
     json["min_length"] = found.min_length;
@@ -54,6 +55,7 @@ void run_info(const DataFlags& flags, Context& context) {
                       found.kind == DataKind::complete   ? "all complete"
                       : found.kind == DataKind::pairwise ? "all pairs"
                                                          : fmt::format("{} to {} listed", found.min_length, found.max_length));
+  if (data.blank_weight() > 0.0) text += fmt::format("  {} blank ballots besides: they list no item\n", data.blank_weight());
   if (!found.complete)
     text += fmt::format("  unlisted items are read as {}\n",
                         data.unranked == Unranked::last ? "last: below the listed ones (--unranked absent if they took no part)"

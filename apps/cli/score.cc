@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "caucus/evaluate/membership_agreement.h"
+#include "caucus/io/row_table.h"
 #include "caucus/io/table.h"
 #include "commands.h"
 
@@ -40,36 +41,45 @@ void run_score(const ScoreFlags& flags, Context& context) {
   const double mean = total > 0.0 ? loglik / total : 0.0;
 
   if (!flags.out.empty()) {
-    fmt::memory_buffer csv;
-    fmt::format_to(std::back_inserter(csv), "row,weight,loglik\n");
-    for (std::size_t row = 0; row < rankings.num_rows(); ++row)
-      fmt::format_to(std::back_inserter(csv), "{},{},{}\n", row + 1, rankings.row_weight(row), log_prob[rankings.row_ranking(row)]);
-    write_file(flags.out, {csv.data(), csv.size()});
+    FileWriter file(flags.out);
+    write_row_table(
+        data, {"loglik"},
+        [&](std::string& out, std::size_t row) {
+          fmt::format_to(std::back_inserter(out), ",{}", log_prob[rankings.row_ranking(row)]);
+        },
+        file);
+    file.commit();
   }
   if (context.json) {
-    print_json({{"loglik", loglik}, {"mean_loglik", mean}, {"num_rankings", json_count(total)}});
+    print_json({{"loglik", loglik},
+                {"mean_loglik", mean},
+                {"num_rankings", json_count(total)},
+                {"num_blank", json_count(data.blank_weight())}});
   } else {
     print(fmt::format("log-likelihood {:.6f}, mean {:.6f} over {} rankings\n", loglik, mean, total));
     if (!flags.out.empty()) note(context, fmt::format("Scores written to {}", flags.out));
   }
 }
 
-// Known groups, one per row: a CSV with a column "label" (as sample --labels and assign write it) or of one column.
-std::vector<std::uint32_t> read_truth(const std::string& path, std::size_t num_rows) {
+// Known groups, one per ranking of the file: a CSV with a column "label" (as sample --labels and assign write it) or of one column.
+// What stands beside blank ballots does not matter.
+std::vector<std::uint32_t> read_truth(const std::string& path, const Dataset& data) {
   const Table table = read_table(path);
   const auto found = std::ranges::find_if(table.columns, [](const Column& column) { return column.name == "label"; });
   if (found == table.columns.end() && table.columns.size() != 1)
     throw DataError(path + ": found no column label; expected one, or a single column");
   const Column& column = found == table.columns.end() ? table.columns[0] : *found;
-  if (table.num_rows != num_rows)
-    throw DataError(
-        fmt::format("{}: found {} rows; expected one for each of the {} rows of the rankings", path, table.num_rows, num_rows));
+  if (table.num_rows != data.num_listed())
+    throw DataError(fmt::format("{}: found {} rows; expected one for each of the {} rows of the rankings", path, table.num_rows,
+                                data.num_listed()));
   std::map<std::string, std::uint32_t> names;
   std::vector<std::uint32_t> labels;
-  for (std::size_t i = 0; i < num_rows; ++i) {
-    const std::string name = column.is_numeric() ? fmt::format("{}", column.numbers[i]) : column.texts[i];
-    labels.push_back(names.try_emplace(name, static_cast<std::uint32_t>(names.size())).first->second);
-  }
+  for_each_file_row(
+      data,
+      [&](std::size_t row, std::size_t) {
+        labels.push_back(names.try_emplace(covariate_text(column, row), static_cast<std::uint32_t>(names.size())).first->second);
+      },
+      [](std::size_t, std::size_t) {});
   return labels;
 }
 
@@ -91,42 +101,52 @@ void run_assign(const ScoreFlags& flags, Context& context) {
   const std::vector<double> posterior = memberships(*loaded.model, data, context.threads);
   const RankingSet& rankings = data.rankings;
 
+  const auto of_row = [&](std::size_t row) { return std::span(posterior).subspan(rankings.row_ranking(row) * k, k); };
+  const auto label_of = [](std::span<const double> p) {
+    return static_cast<std::size_t>(std::max_element(p.begin(), p.end()) - p.begin());
+  };
   std::vector<double> sizes(k, 0.0);
   double sure = 0.0;  // weight of the rankings with a membership above 0.9
-  fmt::memory_buffer csv;
-  const auto out = std::back_inserter(csv);
-  fmt::format_to(out, "row,weight,label");
-  for (std::size_t c = 0; c < k; ++c) fmt::format_to(out, ",p{}", c + 1);
-  fmt::format_to(out, "\n");
   for (std::size_t row = 0; row < rankings.num_rows(); ++row) {
-    const auto p = std::span(posterior).subspan(rankings.row_ranking(row) * k, k);
-    const std::size_t label = static_cast<std::size_t>(std::max_element(p.begin(), p.end()) - p.begin());
+    const std::size_t label = label_of(of_row(row));
     sizes[label] += rankings.row_weight(row);
-    if (p[label] > 0.9) sure += rankings.row_weight(row);
-    fmt::format_to(out, "{},{},{}", row + 1, rankings.row_weight(row), label + 1);
-    for (double value : p) fmt::format_to(out, ",{}", value);
-    fmt::format_to(out, "\n");
+    if (of_row(row)[label] > 0.9) sure += rankings.row_weight(row);
   }
+  const auto write_members = [&](TextSink& sink) {
+    std::vector<std::string> heads{"label"};
+    for (std::size_t c = 0; c < k; ++c) heads.push_back(fmt::format("p{}", c + 1));
+    write_row_table(
+        data, heads,
+        [&](std::string& out, std::size_t row) {
+          fmt::format_to(std::back_inserter(out), ",{}", label_of(of_row(row)) + 1);
+          for (const double value : of_row(row)) fmt::format_to(std::back_inserter(out), ",{}", value);
+        },
+        sink);
+  };
   const double total = rankings.total_weight();
   std::optional<MembershipAgreement> agreement;
   if (!flags.truth.empty()) {
     std::vector<double> by_row;
-    for (std::size_t row = 0; row < rankings.num_rows(); ++row) {
-      const auto p = std::span(posterior).subspan(rankings.row_ranking(row) * k, k);
-      by_row.insert(by_row.end(), p.begin(), p.end());
-    }
-    agreement = membership_agreement(by_row, k, read_truth(flags.truth, rankings.num_rows()));
+    for (std::size_t row = 0; row < rankings.num_rows(); ++row) by_row.insert(by_row.end(), of_row(row).begin(), of_row(row).end());
+    agreement = membership_agreement(by_row, k, read_truth(flags.truth, data));
   }
-  if (!flags.out.empty()) write_file(flags.out, {csv.data(), csv.size()});
+  if (!flags.out.empty()) {
+    FileWriter file(flags.out);
+    write_members(file);
+    file.commit();
+  }
   if (context.json) {
     nlohmann::ordered_json json{{"num_rankings", json_count(total)},
+                                {"num_blank", json_count(data.blank_weight())},
                                 {"sizes", sizes},
                                 {"share_sure", total > 0.0 ? sure / total : 0.0},
                                 {"out", flags.out}};
     if (agreement) json["truth"] = agreement_json(*agreement);
     print_json(json);
   } else if (flags.out.empty()) {
-    print({csv.data(), csv.size()});
+    TextSink text;
+    write_members(text);
+    print(text.buffer());
   } else {
     for (std::size_t c = 0; c < k; ++c)
       print(fmt::format("group {}: {} rankings ({:.1f} %)\n", c + 1, sizes[c], 100.0 * sizes[c] / total));

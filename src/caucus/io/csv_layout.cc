@@ -184,8 +184,8 @@ struct Finder {
   void find_weight(CsvLayout& layout) const {
     if (options.weight_column.empty()) {
       for (std::size_t i = 0; i < header.size() && !layout.weight; ++i) {
-        if (header[i] == "count" || header[i] == "ballot_weight") layout.weight = i;
-        if (header[i] == "weight") {
+        if (names[i] == "count" || names[i] == "ballotweight") layout.weight = i;
+        if (names[i] == "weight") {
           layout.weight = i;
           layout.weight_guessed_by_loose_name = true;
         }
@@ -198,6 +198,8 @@ struct Finder {
   std::size_t column_named(std::string_view name) const {
     for (std::size_t i = 0; i < header.size(); ++i)
       if (header[i] == name) return i;
+    for (std::size_t i = 0; i < header.size(); ++i)
+      if (equal_ignoring_case(header[i], name)) return i;
     throw UsageError(fmt::format("{}: no column {}; there are: {}", file, show_text(name), list_header()));
   }
 

@@ -95,7 +95,7 @@ class CsvRankings {
   }
   void complain(const CsvCell& where, std::string message) { diagnostics_.add(reader_.line(), where.column, std::move(message)); }
 
-  // The row's weight; 0 where it is wrong, which has been said, or really 0, which has been counted.
+  // The row's weight; 0 where it is wrong, which has been said.
   double weight() {
     if (!layout_.weight) return 1.0;
     const CsvCell found = cell(*layout_.weight);
@@ -104,11 +104,15 @@ class CsvRankings {
       complain(found, "found " + show_text(found.text) + ", expected a weight from 0 to 1e15");
       return 0.0;
     }
-    if (*number == 0.0) ++num_zero_;
     return *number;
   }
 
-  // Covariates of a row that made it into the rankings.
+  void blank_row(double row_weight) {
+    rows_.blank(row_weight);
+    keep_row();
+  }
+
+  // The covariates of a row, blank or not.
   void keep_row() {
     for (std::size_t i = 0; i < kept_columns_.size(); ++i) kept_[i].push_back(cell(kept_columns_[i]).text);
     if (reader_.cells().size() < header_.size()) {
@@ -138,7 +142,10 @@ class CsvRankings {
     std::size_t rows_repeated = 0;
     while (next()) {
       const double row_weight = weight();
-      if (row_weight == 0.0) continue;
+      if (row_weight == 0.0) {
+        blank_row(0.0);
+        continue;
+      }
       rows_.begin();
       bool repeated = false;
       for (const std::size_t column : layout_.columns) {
@@ -158,7 +165,8 @@ class CsvRankings {
         }
       }
       rows_repeated += repeated ? 1 : 0;
-      if (rows_.finish(row_weight)) keep_row();
+      rows_.finish(row_weight);
+      keep_row();
     }
     if (num_repeated > 0)
       warnings_.push_back(fmt::format("{} rows list an item more than once; its first place counts ({} cells ignored)",
@@ -179,7 +187,10 @@ class CsvRankings {
     std::vector<std::pair<double, ItemId>> values;
     while (next()) {
       const double row_weight = weight();
-      if (row_weight == 0.0) continue;
+      if (row_weight == 0.0) {
+        blank_row(0.0);
+        continue;
+      }
       values.clear();
       for (std::size_t i = 0; i < layout_.columns.size(); ++i) {
         const CsvCell found = cell(layout_.columns[i]);
@@ -192,7 +203,8 @@ class CsvRankings {
       }
       rows_.begin();
       push_sorted(values, std::less<>{});
-      if (rows_.finish(row_weight)) keep_row();
+      rows_.finish(row_weight);
+      keep_row();
     }
   }
 
@@ -215,7 +227,10 @@ class CsvRankings {
     std::vector<std::pair<double, ItemId>> values;
     while (next()) {
       const double row_weight = weight();
-      if (row_weight == 0.0) continue;
+      if (row_weight == 0.0) {
+        blank_row(0.0);
+        continue;
+      }
       values.clear();
       for (std::size_t i = 0; i < layout_.columns.size(); ++i) {
         const CsvCell found = cell(layout_.columns[i]);
@@ -226,7 +241,8 @@ class CsvRankings {
           complain(found, "found " + show_text(found.text) + ", expected a rating, or nothing for an item that is not rated");
       }
       push_ratings(values);
-      if (rows_.finish(row_weight)) keep_row();
+      rows_.finish(row_weight);
+      keep_row();
     }
   }
 
@@ -237,15 +253,17 @@ class CsvRankings {
   }
 
   void read_pairs() {
-    std::size_t num_undecided = 0;
     while (next()) {
       const double row_weight = weight();
-      if (row_weight == 0.0) continue;
+      if (row_weight == 0.0) {
+        blank_row(0.0);
+        continue;
+      }
       const CsvCell cell_a = cell(layout_.columns[0]);
       const CsvCell cell_b = cell(layout_.columns[1]);
       const CsvCell cell_winner = layout_.winner_loser ? cell_a : cell(layout_.columns[2]);
       if (!layout_.winner_loser && is_missing_cell(cell_winner.text)) {
-        ++num_undecided;
+        blank_row(row_weight);
         continue;
       }
       const ItemId a = item_at(cell_a);
@@ -263,7 +281,6 @@ class CsvRankings {
       }
       add_pair(a, b, outcome, row_weight);
     }
-    if (num_undecided > 0) warnings_.push_back(fmt::format("{} rows without a winner were dropped", num_undecided));
   }
 
   static constexpr int unknown_outcome = 9;
@@ -295,7 +312,7 @@ class CsvRankings {
   void read_pair_counts() {
     while (next()) {
       const double row_weight = weight();
-      if (row_weight == 0.0) continue;
+      if (row_weight == 0.0) continue;  // no ranking, as with counts of 0
       const CsvCell cell_b = cell(layout_.columns[1]);
       const ItemId a = item_at(cell(layout_.columns[0]));
       const ItemId b = item_at(cell_b);
@@ -341,11 +358,8 @@ class CsvRankings {
     bool numbered = true;  // the voters are called 1, 2, 3, ...: row numbers, not names
     while (next()) {
       const double row_weight = weight();
-      if (row_weight == 0.0) continue;
       const CsvCell cell_voter = cell(layout_.columns[0]);
       const CsvCell cell_value = cell(layout_.columns[2]);
-      const ItemId item = item_at(cell(layout_.columns[1]));
-      if (item == ItemIndex::none) continue;
       const ItemId voter = voters.insert(cell_voter.text);
       if (voter == weights.size()) {
         weights.push_back(row_weight);
@@ -359,6 +373,9 @@ class CsvRankings {
         if (row_weight != weights[voter])
           complain(cell(*layout_.weight), "found another weight for " + show_text(cell_voter.text) + ", expected one per voter");
       }
+      const CsvCell cell_item = cell(layout_.columns[1]);
+      if (row_weight == 0.0 || is_missing_cell(cell_item.text)) continue;  // a voter who lists nobody
+      const ItemId item = index_.insert(cell_item.text);
       if (is_missing_cell(cell_value.text)) continue;
       const auto value = parse_number(cell_value.text);
       if (!value || (!ratings && *value < 0.0)) {
@@ -380,7 +397,6 @@ class CsvRankings {
 
     std::vector<std::size_t> last_seen(index_.size(), 0);
     std::vector<std::pair<double, ItemId>> values;
-    std::vector<std::uint8_t> row_kept(weights.size(), 0);
     std::size_t num_repeated = 0;
     for (std::size_t voter = 0; voter < weights.size(); ++voter) {
       values.clear();
@@ -405,27 +421,21 @@ class CsvRankings {
         rows_.begin();
         push_sorted(values, std::less<>{});
       }
-      row_kept[voter] = rows_.finish(weights[voter]) ? 1 : 0;
+      rows_.finish(weights[voter]);
     }
     if (num_repeated > 0)
       warnings_.push_back(fmt::format("{} items were rated twice by the same user; the last rating counts", num_repeated));
-    keep_voter_columns(voter_names, row_kept, varies, numbered);
+    keep_voter_columns(voter_names, varies, numbered);
   }
 
-  void keep_voter_columns(const std::vector<std::string_view>& voter_names, const std::vector<std::uint8_t>& row_kept,
-                          const std::vector<std::uint8_t>& varies, bool numbered) {
-    const auto only_kept = [&](const std::vector<std::string_view>& all) {
-      std::vector<std::string_view> some;
-      for (std::size_t i = 0; i < all.size(); ++i)
-        if (row_kept[i] != 0) some.push_back(all[i]);
-      return some;
-    };
+  void keep_voter_columns(const std::vector<std::string_view>& voter_names, const std::vector<std::uint8_t>& varies,
+                          bool numbered) {
     std::vector<std::size_t> columns;
     std::vector<std::vector<std::string_view>> kept;
     // Whom a row belongs to is worth keeping, unless the names are the row numbers.
     if (!numbered) {
       columns.push_back(layout_.columns[0]);
-      kept.push_back(only_kept(voter_names));
+      kept.push_back(voter_names);
     }
     std::vector<std::string> lost;
     for (std::size_t i = 0; i < kept_columns_.size(); ++i) {
@@ -434,7 +444,7 @@ class CsvRankings {
         continue;
       }
       columns.push_back(kept_columns_[i]);
-      kept.push_back(only_kept(kept_[i]));
+      kept.push_back(std::move(kept_[i]));
     }
     if (!lost.empty())
       warnings_.push_back(
@@ -445,10 +455,9 @@ class CsvRankings {
 
   Dataset finish() {
     Dataset data;
-    data.rankings = rows_.builder().build();
+    rows_.build(data);
     if (data.rankings.empty())
-      throw DataError(source_.name() +
-                      (rows_.num_empty() + num_zero_ > 0 ? ": every ranking is empty" : ": found a header but no rankings"));
+      throw DataError(source_.name() + (data.blanks.empty() ? ": found a header but no rankings" : ": every ranking is empty"));
     data.warnings = std::move(warnings_);
     const bool by_column = !layout_.items.empty();
     std::vector<std::string> names = by_column ? layout_.items : index_.take_names();
@@ -463,12 +472,12 @@ class CsvRankings {
     std::vector<std::string> title_warnings;
     titles = settle_names(titles, titles, title_warnings);
     for (std::size_t i = 0; i < kept_columns_.size(); ++i) {
-      data.covariates.push_back(make_column(titles[i], kept_[i]));
+      data.covariates.push_back(make_id_column(titles[i], kept_[i]));
       kept_[i] = {};
     }
+    split_blank_rows(data);
     if (num_dropped_cells_ > 0) data.warnings.push_back(fmt::format("{} cells that name no item were dropped", num_dropped_cells_));
-    warn_empty_ballots(rows_, data.warnings);
-    if (num_zero_ > 0) data.warnings.push_back(fmt::format("{} rows of weight 0 were dropped", num_zero_));
+    warn_blank_ballots(rows_, layout_.format == Format::csv_pairwise ? "rows without a winner" : blank_ballots, data.warnings);
     return data;
   }
 
@@ -483,7 +492,6 @@ class CsvRankings {
   ItemIndex index_;
   BallotRows rows_;
   std::vector<std::string> warnings_;
-  std::size_t num_zero_ = 0;
   std::size_t num_dropped_cells_ = 0;
   std::size_t num_padded_ = 0;
 };

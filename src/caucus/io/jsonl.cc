@@ -55,20 +55,18 @@ class JsonlReader final : public LineReader {
   bool header_ended() const override { return any_; }
   bool items_known() const override { return items_given_; }
   std::size_t num_items() const override { return index_.size(); }
-  RankingSet take() override { return rows_.builder().build(); }
+  RankingSet take() override { return rows_.take(); }
 
   Dataset finish() override {
     diagnostics_.throw_if_any();
     Dataset data;
-    if (num_rows_ == 0)
-      throw DataError(name_ + (rows_.num_empty() + num_zero_ > 0 ? ": every ranking is empty" : ": found no rankings"));
-    data.rankings = rows_.builder().build();
+    if (!any_ranking_) throw DataError(name_ + (rows_.any_blank() ? ": every ranking is empty" : ": found no rankings"));
+    rows_.build(data);
     data.items = index_.take_names();
     if (!items_given_) sort_items(data);
     data.unranked = options_.unranked.value_or(stated_unranked_.value_or(Unranked::last));
     if (keep_covariates_) finish_covariates(data);
-    warn_empty_ballots(rows_, data.warnings);
-    if (num_zero_ > 0) data.warnings.push_back(fmt::format("{} rankings of weight 0 were dropped", num_zero_));
+    warn_blank_ballots(rows_, blank_ballots, data.warnings);
     if (num_converted_ > 0)
       data.warnings.push_back(fmt::format("{} names are not UTF-8 and were read as Windows-1252", num_converted_));
     return data;
@@ -313,11 +311,8 @@ class JsonlReader final : public LineReader {
 
   void commit_row() {
     if (!has_row_) return;
-    if (weight_ == 0.0) {
-      ++num_zero_;
-      return;
-    }
-    if (!rows_.finish(weight_)) return;
+    any_ranking_ = any_ranking_ || (rows_.size() > 0 && weight_ > 0.0);
+    rows_.finish(weight_);
     ++num_rows_;
     if (!keep_covariates_) return;
     for (Cell& cell : cells_) {
@@ -363,6 +358,7 @@ class JsonlReader final : public LineReader {
       }
       data.covariates.push_back(std::move(column));
     }
+    split_blank_rows(data);
   }
 
   std::string name_;
@@ -380,8 +376,8 @@ class JsonlReader final : public LineReader {
   bool has_row_ = false;
   double weight_ = 1.0;
   std::vector<Cell> cells_;
-  std::size_t num_rows_ = 0;
-  std::size_t num_zero_ = 0;
+  std::size_t num_rows_ = 0;  // blank ones too
+  bool any_ranking_ = false;
   std::size_t num_padded_ = 0;
   std::size_t num_converted_ = 0;
 };

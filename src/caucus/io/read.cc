@@ -104,8 +104,9 @@ Unranked default_unranked(Format format) {
   return format == Format::csv_pairwise || format == Format::csv_ratings ? Unranked::absent : Unranked::last;
 }
 
-void warn_empty_ballots(const BallotRows& rows, std::vector<std::string>& warnings) {
-  if (rows.num_empty() > 0) warnings.push_back(fmt::format("{} rankings that list no item were dropped", rows.num_empty()));
+void warn_blank_ballots(const BallotRows& rows, std::string_view what, std::vector<std::string>& warnings) {
+  if (rows.blank_weight() > 0.0) warnings.push_back(fmt::format("{} {} take no part", rows.blank_weight(), what));
+  if (rows.num_zero() > 0) warnings.push_back(fmt::format("{} rows of weight 0 take no part", rows.num_zero()));
 }
 
 std::size_t end_of_piece(std::string_view text, std::size_t position, std::size_t limit) {

@@ -49,7 +49,8 @@ Format guess_format(const Source& source);
 // The meaning of unlisted items where neither the user nor the file says.
 Unranked default_unranked(Format format);
 
-// Warnings with a count, in words.
-void warn_empty_ballots(const BallotRows& rows, std::vector<std::string>& warnings);
+// Ballots that list nothing and rows that count nothing, in words: ballots are counted, not lines.
+inline constexpr std::string_view blank_ballots = "blank ballots, which list no item,";
+void warn_blank_ballots(const BallotRows& rows, std::string_view what, std::vector<std::string>& warnings);
 
 }  // namespace caucus

@@ -115,6 +115,8 @@ std::string extension_of(const std::string& path) {
 
 void write_any(const Dataset& data, const std::string& path, const WriteOptions& options, TextSink& sink, Lost& lost) {
   const Format format = options.format == Format::automatic ? format_for_writing(path, data) : options.format;
+  if (format != Format::jsonl && !data.blanks.empty())
+    lost.push_back(fmt::format("the places of {} blank ballots", data.blanks.size()));
   switch (format) {
     case Format::preflib:
       write_preflib(data, sink, path, extension_of(path), lost);
