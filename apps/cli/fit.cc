@@ -5,6 +5,7 @@
 #include "caucus/base/error.h"
 #include "caucus/base/parallel.h"
 #include "caucus/service/families.h"
+#include "caucus/service/reading.h"
 #include "commands.h"
 #include "report.h"
 
@@ -77,7 +78,7 @@ void run_fit(const FitFlags& flags, const CLI::App& command, Context& context) {
     outcome.summary.threads = resolve_threads(run.threads);
   };
   // A report shows the rankings again.
-  if (flags.report.empty() && family.takes_stream(options)) {
+  if (flags.report.empty() && flags.data.more.empty() && family.takes_stream(options)) {
     RankingStream rankings = open_stream(flags.data);
     fit([&](const Run& run) { return family.fit_stream(rankings, options, run); });
     print_warnings(context, rankings.head());
@@ -88,6 +89,7 @@ void run_fit(const FitFlags& flags, const CLI::App& command, Context& context) {
     fit([&](const Run& run) { return family.fit(data, options, run); });
     model = model_to_json(outcome, data, {CAUCUS_VERSION, context.command_line});
   }
+  model["reading"] = reading_to_json(read_options(flags.data), outcome.model->unranked());
   if (!flags.out.empty()) write_file(flags.out, model.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
   for (const std::string& text : outcome.summary.warnings) warning(context, text);
   const auto write = [&] {
@@ -117,7 +119,7 @@ void run_fit(const FitFlags& flags, const CLI::App& command, Context& context) {
 void add_fit(CLI::App& app, Context& context) {
   auto flags = std::make_shared<FitFlags>();
   CLI::App* command = app.add_subcommand("fit", "Fit a model to rankings");
-  command->add_option("data", flags->data.path, "ranking file, or - for standard input")->required()->type_name("DATA");
+  add_data_argument(*command, flags->data)->required();
   add_data_flags(*command, flags->data);
   std::vector<std::string> names;
   for (const auto& family : families()) names.push_back(family->info().name);

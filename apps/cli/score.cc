@@ -4,7 +4,9 @@
 #include <map>
 #include <optional>
 
+#include "caucus/evaluate/group_shares.h"
 #include "caucus/evaluate/membership_agreement.h"
+#include "caucus/io/order_text.h"
 #include "caucus/io/row_table.h"
 #include "caucus/io/table.h"
 #include "commands.h"
@@ -17,12 +19,17 @@ struct ScoreFlags {
   std::string model;
   DataFlags data;
   std::string out;
-  std::string truth;  // assign: a file of known groups
+  std::string truth;                 // assign: a file of known groups
+  std::vector<std::string> ballots;  // in place of a file
+  std::string by;                    // assign: a column to show by group
 };
 
 void add_common(CLI::App& command, ScoreFlags& flags, Context& context) {
   command.add_option("model", flags.model, "model file written by 'caucus fit --out', or by hand")->required()->type_name("MODEL");
-  command.add_option("data", flags.data.path, "ranking file, or - for standard input")->required()->type_name("DATA");
+  add_data_argument(command, flags.data);
+  command.add_option("--ballot", flags.ballots, "one ballot instead of a file, best first: \"A > B = C\"; may be given again")
+      ->allow_extra_args(false)
+      ->type_name("BALLOT");
   add_data_flags(command, flags.data);
   command.add_option("--threads", context.threads, "number of threads, 0 for all cores")
       ->check(CLI::Range(0, 4096))
@@ -30,9 +37,71 @@ void add_common(CLI::App& command, ScoreFlags& flags, Context& context) {
   command.add_flag("--json", context.json, "print the result as one JSON object");
 }
 
+Dataset read_ballots(const ScoreFlags& flags, const LoadedModel& loaded, const Context& context) {
+  if (flags.ballots.empty() == flags.data.path.empty())
+    throw UsageError(flags.ballots.empty() ? "the rankings are missing: name a file, or give --ballot \"A > B > C\""
+                                           : "a file and --ballot exclude each other");
+  if (flags.ballots.empty()) return read_data_for(context, flags.data, loaded, flags.model);
+  const FittedModel& model = *loaded.model;
+  const auto unranked = flags.data.unranked.empty() ? std::nullopt : enum_from_name<Unranked>(flags.data.unranked);
+  Dataset data = ballots_of(flags.ballots, model.items(), unranked.value_or(model.unranked()));
+  model.check(data);
+  return data;
+}
+
+nlohmann::ordered_json shares_json(const GroupShares& shares, std::size_t num_groups) {
+  const auto one = [](const Share& share) {
+    return nlohmann::ordered_json{{"count", share.count}, {"share", share.share}, {"low", share.low}, {"high", share.high}};
+  };
+  nlohmann::ordered_json values = nlohmann::ordered_json::array();
+  for (std::size_t v = 0; v < shares.values.size(); ++v) {
+    nlohmann::ordered_json groups = nlohmann::ordered_json::array(), within = nlohmann::ordered_json::array();
+    for (std::size_t k = 0; k < num_groups; ++k) {
+      groups.push_back(one(shares.of_group[k * shares.values.size() + v]));
+      within.push_back(one(shares.of_value[v * num_groups + k]));
+    }
+    values.push_back({{"value", shares.values[v]}, {"all", one(shares.overall[v])}, {"of_group", groups}, {"of_value", within}});
+  }
+  return {{"column", shares.column}, {"values", values}};
+}
+
+// One line per value, four groups at a time so that it fits a terminal.
+std::string show_shares(const GroupShares& shares, std::size_t num_groups, const Context& context) {
+  const Style style(context.color_stdout());
+  constexpr std::size_t at_once = 3, most = 40;
+  std::vector<std::size_t> order(shares.values.size());
+  for (std::size_t v = 0; v < order.size(); ++v) order[v] = v;
+  if (order.size() > most)  // the most frequent ones
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return shares.overall[a].count > shares.overall[b].count; });
+  std::size_t width = std::min<std::size_t>(16, display_width(printable(shares.column)));
+  for (std::size_t i = 0; i < std::min(most, order.size()); ++i)
+    width = std::max(width, std::min<std::size_t>(16, display_width(printable(shares.values[order[i]]))));
+  const auto cell = [](const Share& share) {
+    return fmt::format("{:>5.1f}% {:>11}", 100.0 * share.share,
+                       fmt::format("({:.1f}-{:.1f})", 100.0 * share.low, 100.0 * share.high));
+  };
+  std::string text = fmt::format("{}Who is in each group, by {}{} (share of the group's members, 95 % interval)\n", style.bold,
+                                 printable(shares.column), style.reset);
+  for (std::size_t begin = 0; begin < num_groups; begin += at_once) {
+    const std::size_t end = std::min(num_groups, begin + at_once);
+    text += fmt::format("  {}  {:>6}", fit_width(printable(shares.column), width), "all");
+    for (std::size_t k = begin; k < end; ++k) text += fmt::format(" {:>18}", fmt::format("group {}", k + 1));
+    text += '\n';
+    for (std::size_t i = 0; i < std::min(most, order.size()); ++i) {
+      const std::size_t v = order[i];
+      text += fmt::format("  {}  {:>5.1f}%", fit_width(printable(shares.values[v]), width), 100.0 * shares.overall[v].share);
+      for (std::size_t k = begin; k < end; ++k) text += ' ' + cell(shares.of_group[k * shares.values.size() + v]);
+      text += '\n';
+    }
+  }
+  if (order.size() > most) text += fmt::format("  ... and {} more values\n", order.size() - most);
+  return text;
+}
+
 void run_score(const ScoreFlags& flags, Context& context) {
   const LoadedModel loaded = load_model(flags.model);
-  const Dataset data = read_data_for(context, flags.data, loaded, flags.model);
+  const Dataset data = read_ballots(flags, loaded, context);
   const std::vector<double> log_prob = log_probs(*loaded.model, data, context.threads);
   const RankingSet& rankings = data.rankings;
   double loglik = 0.0;
@@ -96,7 +165,7 @@ nlohmann::ordered_json agreement_json(const MembershipAgreement& agreement) {
 
 void run_assign(const ScoreFlags& flags, Context& context) {
   const LoadedModel loaded = load_model(flags.model);
-  const Dataset data = read_data_for(context, flags.data, loaded, flags.model);
+  const Dataset data = read_ballots(flags, loaded, context);
   const std::size_t k = loaded.model->num_components();
   const std::vector<double> posterior = memberships(*loaded.model, data, context.threads);
   const RankingSet& rankings = data.rankings;
@@ -130,6 +199,8 @@ void run_assign(const ScoreFlags& flags, Context& context) {
     for (std::size_t row = 0; row < rankings.num_rows(); ++row) by_row.insert(by_row.end(), of_row(row).begin(), of_row(row).end());
     agreement = membership_agreement(by_row, k, read_truth(flags.truth, data));
   }
+  std::optional<GroupShares> shares;
+  if (!flags.by.empty()) shares = group_shares(data, posterior, k, flags.by);
   if (!flags.out.empty()) {
     FileWriter file(flags.out);
     write_members(file);
@@ -142,8 +213,9 @@ void run_assign(const ScoreFlags& flags, Context& context) {
                                 {"share_sure", total > 0.0 ? sure / total : 0.0},
                                 {"out", flags.out}};
     if (agreement) json["truth"] = agreement_json(*agreement);
+    if (shares) json["by"] = shares_json(*shares, k);
     print_json(json);
-  } else if (flags.out.empty()) {
+  } else if (flags.out.empty() && !shares) {
     TextSink text;
     write_members(text);
     print(text.buffer());
@@ -151,7 +223,8 @@ void run_assign(const ScoreFlags& flags, Context& context) {
     for (std::size_t c = 0; c < k; ++c)
       print(fmt::format("group {}: {} rankings ({:.1f} %)\n", c + 1, sizes[c], 100.0 * sizes[c] / total));
     print(fmt::format("{:.0f} % of them belong to their group with probability above 0.9\n", 100.0 * sure / total));
-    note(context, fmt::format("Memberships written to {}", flags.out));
+    if (shares) print(show_shares(*shares, k, context));
+    if (!flags.out.empty()) note(context, fmt::format("Memberships written to {}", flags.out));
   }
   if (agreement && !context.json)
     note(context, fmt::format("Against the known groups: {:.2f} % of the rows in another group, adjusted Rand index {:.4f}, "
@@ -182,8 +255,12 @@ void add_assign(CLI::App& app, Context& context) {
           "--truth", flags->truth,
           "CSV of known groups, one per row (column label): misclassification, Rand index, variation of information, calibration")
       ->type_name("FILE");
-  command->footer(examples({"caucus assign model.json votes.soi --out members.csv",
-                            "caucus assign model.json drawn.soc --truth labels.csv --out members.csv"}));
+  command->add_option("--by", flags->by, "show who is in each group by a column that stood beside the ballots")
+      ->type_name("COLUMN");
+  command->footer(
+      examples({"caucus assign model.json votes.soi --out members.csv", "caucus assign model.json --ballot \"A > B > C\"",
+                "caucus assign model.json cvr.csv --by precinct --out members.csv",
+                "caucus assign model.json drawn.soc --truth labels.csv --out members.csv"}));
   command->callback([flags, &context] { run_assign(*flags, context); });
 }
 

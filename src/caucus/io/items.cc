@@ -77,7 +77,11 @@ void split_blank_rows(Dataset& data) {
     if (all.empty()) return;
     std::size_t end = 0;
     for_each_file_row(
-        data, [&](std::size_t row, std::size_t) { all[end++] = std::move(all[row]); },
+        data,
+        [&](std::size_t row, std::size_t) {
+          if (end != row) all[end] = std::move(all[row]);
+          ++end;
+        },
         [&](std::size_t row, std::size_t) { blank.push_back(std::move(all[row])); });
     all.resize(end);
   };

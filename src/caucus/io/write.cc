@@ -20,6 +20,7 @@ const std::vector<FormatInfo>& formats() {
       {Format::csv_long, {}, "voter, item, rank"},
       {Format::csv_pairwise, {}, "two items and the winner, or two items and counts"},
       {Format::csv_ratings, {}, "user, item, rating; or one column of ratings per item"},
+      {Format::csv_order, {}, "one column holds the whole ranking: A>B=C"},
       {Format::jsonl, {"jsonl", "ndjson"}, "JSON lines: holds everything"},
       {Format::blt, {"blt"}, "ballots of the single transferable vote, as OpaVote and Scottish councils write them"},
   };
