@@ -14,7 +14,7 @@ void add_check(CLI::App& app, Context& context) {
   auto flags = std::make_shared<Flags>();
   CLI::App* command = app.add_subcommand("check", "Does a model fit the data: first places, pairs, ballot lengths");
   command->add_option("model", flags->model, "model file")->required()->type_name("MODEL");
-  command->add_option("data", flags->data.path, "ranking file, or - for standard input")->required()->type_name("DATA");
+  add_data_argument(*command, flags->data)->required();
   add_data_flags(*command, flags->data);
   command->add_option("--replicates", flags->options.replicates, "simulated data sets")
       ->check(CLI::Range(19, 100000))

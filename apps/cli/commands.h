@@ -33,18 +33,27 @@ void add_completion(CLI::App& app, Context& context);
 // Flags about how to read a data file, shared by all commands that take one.
 struct DataFlags {
   std::string path;
+  std::vector<std::string> more;  // further files, read as one with the first
   std::string format = "auto";
   std::string unranked;
   ReadOptions options;
 };
 void add_data_flags(CLI::App& command, DataFlags& flags, const char* format_flag = "--format,--from");
+// The argument DATA: one file or several.
+CLI::Option* add_data_argument(CLI::App& command, DataFlags& flags);
+// The flags as the library takes them; `fallback` is used where --unranked is not given.
+ReadOptions read_options(const DataFlags& flags, std::optional<Unranked> fallback = std::nullopt);
 // Reads the file and prints its warnings. `fallback` is used where --unranked is not given.
+std::vector<std::string> data_paths(const DataFlags& flags);
 Dataset read_data(const Context& context, const DataFlags& flags, std::optional<Unranked> fallback = std::nullopt);
 // The same as a library call takes it, and the folder for temporary files (TMPDIR).
 ReadOptions read_options(const DataFlags& flags, std::optional<Unranked> fallback = std::nullopt);
 std::string temporary_folder();
 void print_warnings(const Context& context, const Dataset& data);
-// Reads a data file for a model: unlisted items as the model says, items matched by name, kind checked.
+// The flags with what a model file remembers of how its data were read, and a note that says so.
+DataFlags recall(const Context& context, const DataFlags& flags, const nlohmann::json& model);
+// Reads a data file for a model: read as the model's data were, unlisted items as the model says, items matched by name, kind
+// checked.
 Dataset read_data_for(const Context& context, const DataFlags& flags, const LoadedModel& loaded, const std::string& model_path);
 
 // An example block for --help.

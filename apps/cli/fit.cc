@@ -8,6 +8,7 @@
 
 #include "caucus/base/error.h"
 #include "caucus/service/families.h"
+#include "caucus/service/reading.h"
 #include "commands.h"
 #include "report.h"
 
@@ -101,7 +102,7 @@ void run_fit(const FitFlags& flags, const CLI::App& command, Context& context) {
   service::FitRequest request;
   request.family = flags.family;
   request.options = given_options(flags, command);
-  request.path = flags.data.path;
+  request.paths = data_paths(flags.data);
   request.reading = read_options(flags.data);
   request.keep_data = flags.report.wanted();  // a report shows the rankings again
   request.spool_folder = temporary_folder();
@@ -123,6 +124,7 @@ void run_fit(const FitFlags& flags, const CLI::App& command, Context& context) {
   guard.reset();
   const std::shared_ptr<const FittedModel> model = std::move(fitted.model);
   const auto text = [&](Record extra) {
+    extra.set("reading", reading_record(request.reading, model->unranked()));
     if (!flags.report.names.empty()) extra.set("group_names", flags.report.names);
     return model_text(*model, &fitted.summary, fitted.data, {CAUCUS_VERSION, context.command_line}, extra);
   };
@@ -153,7 +155,7 @@ void run_fit(const FitFlags& flags, const CLI::App& command, Context& context) {
 void add_fit(CLI::App& app, Context& context) {
   auto flags = std::make_shared<FitFlags>();
   CLI::App* command = app.add_subcommand("fit", "Fit a model to rankings");
-  command->add_option("data", flags->data.path, "ranking file, or - for standard input")->required()->type_name("DATA");
+  add_data_argument(*command, flags->data)->required();
   add_data_flags(*command, flags->data);
   std::vector<std::string> names;
   for (const auto& family : families()) names.push_back(family->info().name);

@@ -162,7 +162,10 @@ void run_report(const ReportCommand& flags, Context& context) {
     std::optional<Unranked> fallback;
     for (const ReportModel& one : request.models)
       if (!fallback && one.model && one.json.contains("unranked")) fallback = one.model->unranked();
-    data = read_data(context, flags.data, fallback);
+    const auto remembers =
+        std::ranges::find_if(request.models, [](const ReportModel& one) { return one.json.contains("reading"); });
+    data =
+        read_data(context, remembers == request.models.end() ? flags.data : recall(context, flags.data, remembers->json), fallback);
     request.data = &data;
   }
   request.seed = flags.seed;

@@ -13,6 +13,7 @@
 #include "caucus/base/parallel.h"
 #include "caucus/service/compare.h"
 #include "caucus/service/families.h"
+#include "caucus/service/reading.h"
 #include "commands.h"
 #include "report.h"
 
@@ -128,6 +129,7 @@ void run_select(SelectFlags& flags, Context& context) {
   Json model = Json::parse(
       model_text(*selection.chosen.model, &selection.chosen.summary, facts_of(data), {CAUCUS_VERSION, context.command_line}));
   model["selection"] = selected;
+  model["reading"] = reading_to_json(read_options(flags.data), data.unranked);
   if (!flags.out.empty()) write_file(flags.out, model.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
   for (const std::string& text : selection.chosen.summary.warnings) warning(context, text);
   if (flags.report.wanted()) {
@@ -260,7 +262,7 @@ void run_compare(CompareFlags& flags, Context& context) {
 void add_select(CLI::App& app, Context& context) {
   auto flags = std::make_shared<SelectFlags>();
   CLI::App* command = app.add_subcommand("select", "How many groups: fit over K and choose");
-  command->add_option("data", flags->data.path, "ranking file, or - for standard input")->required()->type_name("DATA");
+  add_data_argument(*command, flags->data)->required();
   add_data_flags(*command, flags->data);
   command->add_option("--family", flags->request.family, "family of models")->capture_default_str();
   command->add_option("-k,--components", flags->candidates, "numbers of groups to try: 1..8 or 1,2,4")->capture_default_str();
@@ -294,7 +296,7 @@ void add_select(CLI::App& app, Context& context) {
 void add_compare(CLI::App& app, Context& context) {
   auto flags = std::make_shared<CompareFlags>();
   CLI::App* command = app.add_subcommand("compare", "Which family of models: held-out likelihood on the same folds");
-  command->add_option("data", flags->data.path, "ranking file, or - for standard input")->required()->type_name("DATA");
+  add_data_argument(*command, flags->data)->required();
   add_data_flags(*command, flags->data);
   command
       ->add_option(

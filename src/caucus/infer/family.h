@@ -10,13 +10,14 @@
 #include "caucus/base/options.h"
 #include "caucus/data/dataset.h"
 #include "caucus/infer/run.h"
-#include "caucus/io/stream.h"
 #include "caucus/result/criterion.h"
 #include "caucus/result/fit_summary.h"
 #include "caucus/result/fitted_model.h"
 #include "caucus/result/model_record.h"
 
 namespace caucus {
+
+class RankingStream;
 
 // The kinds of rankings a family or one of its methods takes.
 struct Accepts {

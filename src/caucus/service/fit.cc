@@ -23,14 +23,14 @@ Run begun_now(Run run) {
 FitResult fit(const FitRequest& request, const Run& run) {
   const Family& family = request.family.empty() ? *families().front() : find_family(request.family);
   if (request.data != nullptr) return with_facts(family.fit(*request.data, request.options, run), {});
-  if (!request.keep_data && family.takes_stream(request.options)) {
+  if (!request.keep_data && request.paths.size() == 1 && family.takes_stream(request.options)) {
     const std::string folder = request.spool_folder.empty() ? "." : request.spool_folder;
-    RankingStream rankings = RankingStream::open(request.path, request.reading, folder);
+    RankingStream rankings = RankingStream::open(request.paths.front(), request.reading, folder);
     FitOutcome outcome = family.fit_stream(rankings, request.options, begun_now(run));
     if (request.on_data) request.on_data(rankings.head());
     return with_facts(std::move(outcome), {rankings.digest(), rankings.head().source});
   }
-  Dataset data = read_dataset(request.path, request.reading);
+  Dataset data = read_datasets(request.paths, request.reading);
   if (request.on_data) request.on_data(data);
   FitResult result = with_facts(family.fit(data, request.options, begun_now(run)), facts_of(data));
   if (request.keep_data) result.kept = std::move(data);

@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "caucus/infer/family.h"
 #include "caucus/io/io.h"
@@ -15,8 +16,8 @@ struct FitRequest {
   std::string family;  // empty: the first of the list
   OptionMap options;
 
-  const Dataset* data = nullptr;  // the rankings; nullptr: read them from `path`
-  std::string path;               // a file, or - for standard input
+  const Dataset* data = nullptr;  // the rankings; nullptr: read them from `paths`
+  std::vector<std::string> paths;  // files read as one, or - for standard input
   ReadOptions reading;
   bool keep_data = false;    // the caller wants to look at the rankings afterwards: they are never read piece by piece then
   std::string spool_folder;  // for rankings that went by and are asked for again; empty: where the program stands

@@ -1,4 +1,6 @@
 // Method tensor from rankings that go by: the same fit as from all of them at once.
+#include "caucus/io/stream.h"
+
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
