@@ -20,6 +20,7 @@ struct MultistartPlan {
   int threads = 1;            // the runs of a round go side by side
   double same = 1e-6;         // optima closer than this, relative, are one
   bool moves = true;
+  int refined = 0;  // optima that are among the so many best when they are first seen are refined; 0: none
 };
 
 // How sure the search is of its best optimum.
@@ -36,11 +37,10 @@ struct SearchRecord {
 // Problem:
 //   Solution, Point                   where a run ended; where one may begin
 //   Solution start(int number)        a full run from start `number`: a function of the seed and the number alone
-//   vector<Point> moves(best, round)  places near the best optimum from where a better one may be reached
+//   vector<Point> moves(best, time)   places near the best optimum from where a better one may be reached, others each time
 //   Solution attempt(Point)           a short run
 //   Solution finish(Solution)         goes on to the end
-//   bool on_part()                    do these see a part of the data only? Then
-//   Solution confirm(Solution)        goes on, on all of them
+//   Solution refine(Solution)         what is too dear for all: on all rankings where the others see a part, or a wider search
 //   double value(Solution), double work(Solution), bool stopped(Solution)
 // start, attempt and finish are called from several threads.
 template <class Problem>
@@ -61,11 +61,11 @@ class Multistart {
       const int first = round * round_size;
       const int count = std::min(round_size, plan_.starts.value_or(first + round_size) - first);
       run_starts(first, count);
-      if (count == round_size && plan_.moves && !convinced()) make_moves(round);
+      if (count == round_size && plan_.moves && !convinced()) make_moves();
     }
-    record_.agreeing = optima_[best_].hits;
+    record_.agreeing = hits_of_best();
     record_.optima = static_cast<int>(std::ranges::count_if(optima_, [](const Optimum& o) { return o.hits > 0; }));
-    return {std::move(*confirmed_), record_};
+    return {std::move(*best_), record_};
   }
 
  private:
@@ -74,11 +74,19 @@ class Multistart {
 
   struct Optimum {
     double value;
-    int hits;           // starts that ended here
-    Solution solution;  // the best that did
+    int hits;                    // starts that ended here
+    Solution solution;           // the best that did
+    double refined = -infinity;  // the value after refinement
   };
 
-  bool convinced() const { return !optima_.empty() && optima_[best_].hits >= enough_hits; }
+  // Starts whose optima lead to the best.
+  int hits_of_best() const {
+    const double best = problem_.value(*best_);
+    int hits = 0;
+    for (const Optimum& optimum : optima_) hits += std::abs(optimum.refined - best) <= margin(best) ? optimum.hits : 0;
+    return hits;
+  }
+  bool convinced() const { return hits_of_best() >= enough_hits; }
   bool done(int round) const {
     if (round == 0) return false;
     if (stopped_) return true;
@@ -104,10 +112,10 @@ class Multistart {
   }
 
   // Short runs from all moves, the better ones to the end; again from there while the best rises.
-  void make_moves(int round) {
-    while (!stopped_ && work_ < plan_.budget && leader().value > moved_from_) {
-      moved_from_ = leader().value + margin(leader().value);
-      const auto points = problem_.moves(leader().solution, round);
+  void make_moves() {
+    for (double from = -infinity; !stopped_ && work_ < plan_.budget && leader().value > from;) {
+      from = leader().value + margin(leader().value);
+      const auto points = problem_.moves(leader().solution, times_moved_++);
       std::vector<std::optional<Solution>> tried(points.size());
       parallel_for(points.size(), plan_.threads, [&](std::size_t p) { tried[p] = problem_.attempt(points[p]); });
       for (const auto& solution : tried) note(*solution);
@@ -124,7 +132,7 @@ class Multistart {
     stopped_ = stopped_ || problem_.stopped(solution);
   }
   double margin(double value) const { return plan_.same * (1.0 + std::abs(value)); }
-  // The best as the runs see it; on a part of the data it need not be the best on all.
+  // The best before refinement.
   const Optimum& leader() const {
     return *std::ranges::max_element(optima_, {}, [](const Optimum& o) { return o.value; });
   }
@@ -132,36 +140,37 @@ class Multistart {
   void add(Solution solution, int hits) {
     note(solution);
     const double value = problem_.value(solution);
-    const auto known = std::ranges::find_if(optima_, [&](const Optimum& o) { return std::abs(o.value - value) <= margin(value); });
-    const auto at = static_cast<std::size_t>(known - optima_.begin());
-    const bool fresh = known == optima_.end();
-    if (fresh) {
+    auto at = std::ranges::find_if(optima_, [&](const Optimum& o) { return std::abs(o.value - value) <= margin(value); });
+    if (at == optima_.end()) {
       optima_.push_back({value, hits, std::move(solution)});
+      at = optima_.end() - 1;
+      const auto above = std::ranges::count_if(optima_, [&](const Optimum& o) { return o.value > value; });
+      if (plan_.refined > 0 && above < plan_.refined && !(stopped_ && best_)) {
+        Solution refined = problem_.refine(at->solution);
+        note(refined);
+        at->refined = problem_.value(refined);
+        keep(std::move(refined));
+      }
     } else {
-      known->hits += hits;
-      if (!(value > known->value)) return;
-      known->value = value;
-      known->solution = std::move(solution);
-      if (problem_.on_part()) return;
+      at->hits += hits;
+      if (value > at->value) at->value = value, at->solution = std::move(solution);
     }
-    const auto above = std::ranges::count_if(optima_, [&](const Optimum& o) { return o.value > value; });
-    if (above >= (problem_.on_part() ? 2 : 1)) return;
-    Solution last = optima_[at].solution;
-    if (problem_.on_part()) {
-      if (stopped_ && confirmed_) return;
-      last = problem_.confirm(std::move(last));
-      note(last);
+    if (plan_.refined == 0) {
+      at->refined = at->value;
+      keep(at->solution);
     }
-    if (!confirmed_ || problem_.value(last) > problem_.value(*confirmed_)) confirmed_ = std::move(last), best_ = at;
+  }
+  void keep(Solution solution) {
+    if (!best_ || problem_.value(solution) > problem_.value(*best_)) best_ = std::move(solution);
   }
 
   Problem& problem_;
   const MultistartPlan& plan_;
   std::vector<Optimum> optima_;
-  std::optional<Solution> confirmed_;  // the best on all data
-  std::size_t best_ = 0;               // the optimum it came from
+  std::optional<Solution> best_;  // refined
   SearchRecord record_;
-  double work_ = 0.0, moved_from_ = -infinity;
+  double work_ = 0.0;
+  int times_moved_ = 0;
   bool stopped_ = false;
 };
 

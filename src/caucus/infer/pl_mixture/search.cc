@@ -69,11 +69,11 @@ class Problem {
                                                : fmt::format("start {} of {}", number + 1, restarts_ + warm_);
     return go(*seen_, first_point(number), options_.max_iterations, phase);
   }
-  std::vector<Parameters> moves(const Solution& best, int round) const {
+  std::vector<Parameters> moves(const Solution& best, int time) const {
     Standing standing;
     seen_->evaluate(best.parameters, &standing.memberships);
     standing.log_probs = seen_->row_logliks(best.parameters);
-    RandomStream random(run_.seed, Purpose::permute, static_cast<std::uint64_t>(round));
+    RandomStream random(run_.seed, Purpose::permute, static_cast<std::uint64_t>(time));
     std::vector<Parameters> points;
     for (const Regrouping& move : starts_->regrouper().moves(standing, objective_.num_components(), random)) {
       const Parameters fitted = labelled_start(*seen_, move.labels);
@@ -90,7 +90,8 @@ class Problem {
   }
   Solution attempt(const Parameters& point) { return go(*seen_, point, 15, "moves"); }
   Solution finish(Solution solution) { return go_on(*seen_, std::move(solution), options_.max_iterations, "moves"); }
-  Solution confirm(Solution solution) {
+  // On all rankings.
+  Solution refine(Solution solution) {
     solution.trace.clear();
     return go_on(objective_, std::move(solution), options_.max_iterations, "em");
   }
@@ -174,6 +175,7 @@ SearchResult search(const Objective& objective, const Options& options, const Ru
   plan.budget = budget;
   plan.threads = restarts == 1 ? 1 : objective.threads();
   plan.moves = options.method == Method::em;
+  plan.refined = problem.on_part() ? 2 : 0;
   auto found = Multistart(problem, plan).run();
   result.record = found.record;
   const bool rough = !Problem::stopped(found.best) && options.method == Method::em && restarts != 1;
