@@ -5,33 +5,24 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <vector>
 
 #include "caucus/base/parallel.h"
 #include "caucus/infer/run.h"
+#include "caucus/infer/search_record.h"
 
 namespace caucus {
 
 struct MultistartPlan {
-  std::optional<int> starts;  // that many; none: until the best was found often enough or the budget is spent
+  std::optional<int> starts;  // that many; none: until the budget is spent, sooner where starts agree
   double budget = infinity;   // units of Problem::work, looked at between rounds: the same on every machine
   int threads = 1;            // the runs of a round go side by side
   double same = 1e-6;         // optima closer than this, relative, are one
   bool moves = true;
   int refined = 0;  // optima that are among the so many best when they are first seen are refined; 0: none
-};
-
-// How sure the search is of its best optimum.
-struct SearchRecord {
-  int tried = 0;     // starts begun
-  int finished = 0;  // starts that ran to their end
-  int agreeing = 0;  // of those, how many ended at the best optimum; 0 where only a move found it
-  int optima = 0;    // different ones that the starts ended at
-
-  // The chance that a better optimum exists: the rule of succession on the starts that ended at the best or above (README.md).
-  double missed() const { return finished == 0 ? 1.0 : 1.0 / (2.0 + static_cast<double>(agreeing)); }
 };
 
 // Problem:
@@ -61,7 +52,7 @@ class Multistart {
       const int first = round * round_size;
       const int count = std::min(round_size, plan_.starts.value_or(first + round_size) - first);
       run_starts(first, count);
-      if (count == round_size && plan_.moves && !convinced()) make_moves();
+      if (count == round_size && plan_.moves && worth_moving()) make_moves();
     }
     record_.agreeing = hits_of_best();
     record_.optima = static_cast<int>(std::ranges::count_if(optima_, [](const Optimum& o) { return o.hits > 0; }));
@@ -69,7 +60,7 @@ class Multistart {
   }
 
  private:
-  static constexpr int round_size = 8, enough_hits = 6;
+  static constexpr int round_size = 4, agreed = 6;
   static constexpr std::size_t followed = 2;  // moves run to their end, of those attempted
 
   struct Optimum {
@@ -86,12 +77,14 @@ class Multistart {
     for (const Optimum& optimum : optima_) hits += std::abs(optimum.refined - best) <= margin(best) ? optimum.hits : 0;
     return hits;
   }
-  bool convinced() const { return hits_of_best() >= enough_hits; }
+  // The surer, the less work is worth while: all of the budget for an optimum that no start found, a hundredth after four.
+  bool enough() const { return work_ >= plan_.budget * std::pow(2.0 * SearchRecord::missed_after(hits_of_best()), 4.0); }
+  bool worth_moving() const { return plan_.starts ? hits_of_best() < agreed : !enough(); }
   bool done(int round) const {
     if (round == 0) return false;
     if (stopped_) return true;
     if (plan_.starts) return round * round_size >= *plan_.starts;
-    return convinced() || work_ >= plan_.budget;
+    return enough();
   }
 
   void run_starts(int first, int count) {
@@ -113,17 +106,17 @@ class Multistart {
 
   // Short runs from all moves, the better ones to the end; again from there while the best rises.
   void make_moves() {
-    for (double from = -infinity; !stopped_ && work_ < plan_.budget && leader().value > from;) {
+    for (double from = -infinity; !stopped_ && (plan_.starts || work_ < plan_.budget) && leader().value > from;) {
       from = leader().value + margin(leader().value);
       const auto points = problem_.moves(leader().solution, times_moved_++);
-      std::vector<std::optional<Solution>> tried(points.size());
+      std::vector<Solution> tried(points.size());
       parallel_for(points.size(), plan_.threads, [&](std::size_t p) { tried[p] = problem_.attempt(points[p]); });
-      for (const auto& solution : tried) note(*solution);
+      for (const Solution& solution : tried) note(solution);
       if (stopped_) return;
-      std::ranges::stable_sort(tried, [&](const auto& a, const auto& b) { return problem_.value(*a) > problem_.value(*b); });
+      std::ranges::stable_sort(tried, std::greater(), [&](const Solution& solution) { return problem_.value(solution); });
       tried.resize(std::min(tried.size(), followed));
-      parallel_for(tried.size(), plan_.threads, [&](std::size_t p) { tried[p] = problem_.finish(std::move(*tried[p])); });
-      for (auto& solution : tried) add(std::move(*solution), 0);
+      parallel_for(tried.size(), plan_.threads, [&](std::size_t p) { tried[p] = problem_.finish(std::move(tried[p])); });
+      for (Solution& solution : tried) add(std::move(solution), 0);
     }
   }
 

@@ -6,6 +6,7 @@
 
 #include "caucus/base/parallel.h"
 #include "caucus/infer/mallows_mixture/starts.h"
+#include "caucus/infer/multistart.h"
 #include "caucus/infer/regroup.h"
 
 namespace caucus::mallows_mixture {

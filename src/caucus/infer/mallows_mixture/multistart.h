@@ -8,7 +8,7 @@
 #include "caucus/infer/mallows_mixture/em.h"
 #include "caucus/infer/mallows_mixture/mallows_engine.h"
 #include "caucus/infer/mallows_mixture/options.h"
-#include "caucus/infer/multistart.h"
+#include "caucus/infer/search_record.h"
 
 namespace caucus::mallows_mixture {
 

@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "caucus/data/connectivity.h"
-#include "caucus/infer/multistart.h"
 #include "caucus/infer/pl_mixture/information.h"
 #include "caucus/infer/pl_mixture/options.h"
 #include "caucus/infer/pl_mixture/parameters.h"
 #include "caucus/infer/pl_mixture/solver.h"
 #include "caucus/infer/run.h"
+#include "caucus/infer/search_record.h"
 
 namespace caucus::pl_mixture {
 

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <memory>
 
+#include "caucus/infer/multistart.h"
 #include "caucus/infer/pl_mixture/start.h"
 #include "caucus/infer/regroup.h"
 
@@ -49,7 +50,7 @@ class Problem {
     run_.observer = &observer_;
     if (options.method == Method::em && restarts != 1) part_ = part_of(objective, run.seed);
     // One of many need not be exact to be told from the others; the best is polished.
-    tolerance_ = options.method == Method::em && restarts != 1 ? std::max(1e-6, options.tolerance) : options.tolerance;
+    tolerance_ = options.method == Method::em && restarts != 1 ? std::max(1e-5, options.tolerance) : options.tolerance;
     // Starts run side by side, one thread each.
     if (part_)
       seen_.emplace(*part_, objective.num_components(), objective.strength(), 1);

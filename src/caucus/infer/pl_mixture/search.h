@@ -3,9 +3,9 @@
 
 #include <optional>
 
-#include "caucus/infer/multistart.h"
 #include "caucus/infer/pl_mixture/methods.h"
 #include "caucus/infer/pl_mixture/options.h"
+#include "caucus/infer/search_record.h"
 
 namespace caucus::pl_mixture {
 
