@@ -119,6 +119,7 @@ def main():
     parser.add_argument("--seeds", help="default 101-102 for hunt, 1-5 for misses")
     parser.add_argument("--starts", type=int, default=400)
     parser.add_argument("--files", default="", help="only files whose name holds this")
+    parser.add_argument("--strict", action="store_true", help="leave out files with ties")
     parser.add_argument("--caucus", default=os.path.join(ROOT, "build/release/caucus"))
     parser.add_argument("--out", default=os.path.join(ROOT, "build/search"))
     parser.add_argument("--label", default="", help="of the binary: results of different labels are kept apart")
@@ -131,7 +132,7 @@ def main():
     best, done, results = read_table(), done_before(path), []
     for file in files(data, arguments.files):
         for family in arguments.families.split(","):
-            if not takes(family, file):
+            if not takes(family, file) or (arguments.strict and file["ties"]):
                 continue
             for groups in numbers(arguments.groups):
                 for seed in seeds:
