@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t screen_above = 20'000, screen_size = 8'000;
 // Work is counted in distances of a ranking from a centre, with what goes with them; about two nanoseconds a unit.
-constexpr double budget = 6e8;
+constexpr double budget = 1.2e9;
 
 using Tell = std::function<StopReason*(int iteration, double loglik)>;
 
@@ -100,8 +100,8 @@ class Problem {
     // A start from given labels comes on top, and first.
     warm_ = num_components_ > 1 && run.labels.size() == rankings.size() ? 1 : 0;
     const double n = static_cast<double>(num_items);
-    cost_ = step_cost * static_cast<double>(seen.size() * num_components_) *
-            (8.0 + n * n / (num_items <= PairBits::max_items ? 8.0 : 1.0));
+    const double pairs = n * n / (num_items <= PairBits::max_items ? 8.0 : 1.0);
+    cost_ = step_cost * static_cast<double>(num_components_) * (static_cast<double>(seen.size()) * (8.0 + pairs) + 3000.0);
     em_ = {options.iterations, options.tolerance, options.accelerate};
     // Starts need not be finished to be told apart; the best one is, below.
     if (num_components_ > 1) em_.tolerance = std::max(em_.tolerance, 1e-7);

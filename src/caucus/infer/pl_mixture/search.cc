@@ -13,13 +13,16 @@ namespace caucus::pl_mixture {
 
 namespace {
 
-// Work is counted in stored items times lanes, and passes over them: about a nanosecond each.
-constexpr double budget = 8e8, most_per_pass = 1.2e6, part_per_pass = 4e5;
+// Work is counted in stored items times lanes, and passes over them: about a nanosecond each. A step has its own cost, of some 60
+// operations per parameter.
+constexpr double budget = 1.2e9, most_per_pass = 1.2e6, part_per_pass = 4e5;
 constexpr double tie_cost = 12.0;  // of a scalar tie pass, in units of the strict one
 
 double pass_cost(const Objective& objective) {
   const auto lanes = static_cast<double>(padded_components(objective.num_components()));
-  return lanes * static_cast<double>(objective.data().rankings.items().size()) * (objective.has_ties() ? tie_cost : 1.0);
+  const auto stored = static_cast<double>(objective.data().rankings.items().size());
+  const auto parameters = static_cast<double>(objective.num_components() * objective.num_items());
+  return lanes * stored * (objective.has_ties() ? tie_cost : 1.0) + 60.0 * parameters + 2000.0;
 }
 
 // Enough of the rankings to tell optima apart, or nothing where all are few. Not with ties: a part might lack a tie order.
