@@ -81,9 +81,9 @@ void finish(FitResult& result, const Dataset& data, const MallowsMixtureOptions&
                                  {options.iterations, options.tolerance, options.accelerate}, make_engine, options.bootstrap, run);
 
   warn_about_groups(result, data.num_items(), data.rankings.total_weight());
-  if (result.starts > 1 && result.agreed < 2 && !stopped)
-    result.warnings.push_back(
-        fmt::format("only one of {} starts ended at the best log-likelihood: more --starts may find a better one", result.starts));
+  if (result.starts.finished > 1 && result.starts.agreeing < 2 && !stopped)
+    result.warnings.push_back(fmt::format("{} of {} starts ended at the best log-likelihood: more --starts may find a better one",
+                                          result.starts.agreeing == 0 ? "none" : "only one", result.starts.finished));
 }
 
 FitResult from_multistart(MultistartResult best) {
@@ -93,8 +93,6 @@ FitResult from_multistart(MultistartResult best) {
   result.stop_reason = best.best.stop_reason;
   result.trace = std::move(best.best.trace);
   result.starts = best.starts;
-  result.finished = best.finished;
-  result.agreed = best.agreed;
   result.screened_on = best.screened_on;
   return result;
 }
@@ -113,9 +111,7 @@ FitResult fit_mallows(const Dataset& data, const MallowsOptions& options, const 
     const MakeEngine make = [&](const RankingSet& rankings) -> std::unique_ptr<Engine> {
       return std::make_unique<DistanceEngine>(rankings, normalizer);
     };
-    MallowsMixtureOptions used = options;
-    if (!used.starts) used.starts = std::min(24, options.components == 1 ? 1 : 24);
-    FitResult result = from_multistart(run_multistart(data.rankings, n, used, make, run));
+    FitResult result = from_multistart(run_multistart(data.rankings, n, options, make, run, 4.0));
     finish(result, data, options, make, true, run);
     if (!normalizer.exact())
       result.warnings.push_back(
@@ -154,12 +150,7 @@ FitResult fit_generalized_mallows(const Dataset& data, const GeneralizedMallowsO
   const MakeEngine make = [&](const RankingSet& rankings) -> std::unique_ptr<Engine> {
     return std::make_unique<GeneralizedEngine>(rankings, n, options.code, options.consensus, limits_of(run));
   };
-  MallowsMixtureOptions used = options;
-  // A step costs several times one of the plain model.
-  if (!used.starts && options.components > 1)
-    used.starts =
-        static_cast<int>(std::clamp(150'000.0 / (static_cast<double>(data.rankings.size()) * options.components), 10.0, 60.0));
-  FitResult result = from_multistart(run_multistart(data.rankings, n, used, make, run));
+  FitResult result = from_multistart(run_multistart(data.rankings, n, options, make, run, 20.0));
   const bool stopped = result.stop_reason == StopReason::interrupted || result.stop_reason == StopReason::time_limit;
   const bool search = options.consensus == ConsensusMethod::exact || options.consensus == ConsensusMethod::automatic;
   if (options.components == 1 && n > 1 && search && !stopped) {

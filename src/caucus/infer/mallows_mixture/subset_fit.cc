@@ -105,12 +105,11 @@ class Search {
 
 FitResult take(std::vector<EmResult> ended, int starts, double agreement) {
   FitResult result;
-  result.starts = starts;
-  result.finished = result.agreed = 0;
+  result.starts = {.tried = starts};
   for (const EmResult& end : ended) {
     result.iterations += end.iterations;
-    result.finished += end.stop_reason == StopReason::converged || end.stop_reason == StopReason::iteration_limit;
-    result.agreed += ended[0].loglik - end.loglik <= agreement * (1.0 + std::abs(ended[0].loglik));
+    result.starts.finished += end.stop_reason == StopReason::converged || end.stop_reason == StopReason::iteration_limit;
+    result.starts.agreeing += ended[0].loglik - end.loglik <= agreement * (1.0 + std::abs(ended[0].loglik));
   }
   result.parameters = std::move(ended[0].parameters);
   result.trace = std::move(ended[0].trace);
