@@ -25,11 +25,6 @@ struct MultistartPlan {
   int refined = 0;  // optima that are among the so many best when they are first seen are refined; 0: none
 };
 
-// As a fit's summary keeps it.
-inline Starts starts_of(const SearchRecord& record) {
-  return {.tried = record.tried, .finished = record.finished, .agreeing = record.agreeing, .chance_of_a_better = record.missed()};
-}
-
 // Problem:
 //   Solution, Point                   where a run ended; where one may begin
 //   Solution start(int number)        a full run from start `number`: a function of the seed and the number alone
