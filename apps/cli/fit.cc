@@ -132,7 +132,7 @@ void run_fit(const FitFlags& flags, const CLI::App& command, Context& context) {
   for (const std::string& message : fitted.summary.warnings) warning(context, message);
   if (flags.report.wanted()) {
     ReportRequest report;
-    report.models.push_back({flags.out.empty() ? flags.family : flags.out, nlohmann::json::parse(text({})), model});
+    report.models.push_back(read_report_model(text({}), flags.out.empty() ? flags.family : flags.out));
     report.data = &*fitted.kept;
     write_report(context, std::move(report), flags.report);
   }

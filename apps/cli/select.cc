@@ -134,8 +134,8 @@ void run_select(SelectFlags& flags, Context& context) {
   for (const std::string& text : selection.chosen.summary.warnings) warning(context, text);
   if (flags.report.wanted()) {
     ReportRequest request;
-    request.models.push_back(
-        {flags.out.empty() ? flags.request.family : flags.out, nlohmann::json(model), std::move(selection.chosen.model)});
+    request.models.push_back(read_report_model(model.dump(-1, ' ', false, Json::error_handler_t::replace),
+                                               flags.out.empty() ? flags.request.family : flags.out));
     request.data = &data;
     write_report(context, std::move(request), flags.report);
   }

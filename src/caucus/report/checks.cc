@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 
 #include "caucus/base/error.h"
 #include "caucus/evaluate/goodness.h"
@@ -137,62 +138,65 @@ Json thinned(const std::string& name, const std::vector<double>& values, double 
   return {{"name", name}, {"iterations", iterations}, {"values", kept}};
 }
 
-// A list of numbers is one chain, a list of lists is several.
-Json chains_of(const Json& values) {
-  Json chains = Json::array();
-  if (!values.is_array() || values.empty()) return chains;
-  const auto numbers = [](const Json& list) {
-    std::vector<double> result;
-    for (const Json& value : list) result.push_back(value.is_number() ? value.get<double>() : std::nan(""));
-    return result;
-  };
-  if (values[0].is_array())
-    for (std::size_t c = 0; c < values.size(); ++c) chains.push_back(thinned(fmt::format("chain {}", c + 1), numbers(values[c])));
-  else
-    chains.push_back(thinned("fit", numbers(values)));
-  return chains;
+std::string quantity_words(std::string name) {
+  if (name == "num_clusters") return "number of groups";
+  std::replace(name.begin(), name.end(), '_', ' ');
+  return name;
 }
 
 }  // namespace
 
-Json traces_json(const Json& model) {
+Json traces_json(const FitSummary& summary) {
   Json traces = Json::array();
-  const auto add = [&](const char* name, const char* words, const Json* values) {
-    if (values == nullptr) return;
-    Json chains = chains_of(*values);
-    bool enough = false;
-    for (const Json& chain : chains) enough = enough || chain["values"].size() > 1;
-    if (enough) traces.push_back({{"name", name}, {"words", words}, {"chains", std::move(chains)}});
-  };
-  const char* sampler = "Each line is one run of the sampler. Runs that mingle and do not drift agree with each other.";
-  // Samplers: {"traces": {"num_clusters": [[chain 1], ...], "log_joint": ...}} in "fit" or "posterior".
-  for (const char* home : {"fit", "posterior"})
-    if (const Json* several = find(model, {home, "traces"}); several != nullptr && several->is_object())
-      for (const auto& [name, values] : several->items()) {
-        std::string shown = name == "num_clusters" ? "number of groups" : name;
-        std::replace(shown.begin(), shown.end(), '_', ' ');
-        add(shown.c_str(), sampler, &values);
+  const auto add = [&](const std::string& name, const char* words, Json chains) {
+    for (const Json& chain : chains)
+      if (chain["values"].size() > 1) {
+        traces.push_back({{"name", name}, {"words", words}, {"chains", std::move(chains)}});
+        return;
       }
-  // The same as one object per chain: [{"num_clusters": [...], "log_joint": [...]}, ...].
-  if (const Json* list = find(model, {"posterior", "traces"});
-      list != nullptr && list->is_array() && !list->empty() && (*list)[0].is_object())
-    for (const auto& [name, first] : (*list)[0].items()) {
+  };
+  if (summary.posterior)
+    for (const ChainQuantity& quantity : summary.posterior->quantities) {
       Json chains = Json::array();
-      for (const Json& chain : *list)
-        if (const Json* values = find(chain, {name.c_str()}); values != nullptr && values->is_array()) chains.push_back(*values);
-      std::string shown = name == "num_clusters" ? "number of groups" : name;
-      std::replace(shown.begin(), shown.end(), '_', ' ');
-      add(shown.c_str(), sampler, &chains);
+      for (std::size_t c = 0; c < quantity.traces.size(); ++c)
+        chains.push_back(thinned(fmt::format("chain {}", c + 1), quantity.traces[c]));
+      add(quantity_words(quantity.name),
+          "Each line is one run of the sampler. Runs that mingle and do not drift agree with each other.", std::move(chains));
     }
   // The number of groups is what a reader asks for first.
   std::stable_partition(traces.begin(), traces.end(), [](const Json& trace) { return trace["name"] == "number of groups"; });
-  add("log-likelihood of the draws", sampler, find(model, {"fit", "draws_loglik"}));
-  add("objective", "The value that the fit makes as large as it can, round by round. It should rise and level off.",
-      find(model, {"fit", "trace"}));
+  add(summary.trace.measures, "The value that the fit makes as large as it can, round by round. It should rise and level off.",
+      Json::array({thinned("fit", summary.trace.values)}));
   return traces;
 }
 
-Json diagnostics_json(const Json& model, const VoterView* voters, const Dataset* data) {
+namespace {
+
+// Why the fit ended, and whether that is as it should be. A sampler that made all its rounds ended as it was told.
+struct Ending {
+  const char *name, *words;
+  std::optional<bool> good;
+};
+Ending ending(const FitSummary& summary) {
+  switch (summary.stop_reason) {
+    case StopReason::converged:
+      return {"converged", "the last rounds changed nothing that matters.", true};
+    case StopReason::closed_form:
+      return {"solved", "the answer has a closed form.", true};
+    case StopReason::time_limit:
+      return {"time limit", "it was still improving: allow more time.", false};
+    case StopReason::interrupted:
+      return {"interrupted", "this is the best result up to then.", false};
+    case StopReason::iteration_limit:
+      break;
+  }
+  if (summary.posterior) return {"all rounds done", "the sampler made the number of rounds it was given.", std::nullopt};
+  return {"round limit", "it was still improving: allow more iterations.", false};
+}
+
+}  // namespace
+
+Json diagnostics_json(const FitSummary& summary, const FittedModel* model, const VoterView* voters, const Dataset* data) {
   Json rows = Json::array();
   const auto add = [&](const std::string& name, const std::string& value, const std::string& words,
                        std::optional<bool> good = std::nullopt) {
@@ -200,156 +204,103 @@ Json diagnostics_json(const Json& model, const VoterView* voters, const Dataset*
     if (good) row["good"] = *good;
     rows.push_back(std::move(row));
   };
-  if (const Json* reason = find(model, {"fit", "stop_reason"}); reason != nullptr && reason->is_string()) {
-    const std::string why = reason->get<std::string>();
-    const bool sampler = find(model, {"fit", "rhat_max"}) != nullptr || find(model, {"fit", "draws_loglik"}) != nullptr ||
-                         model.contains("posterior");
-    if (why == "converged")
-      add("Ended because", "converged", "the last rounds changed nothing that matters.", true);
-    else if (why == "closed_form")
-      add("Ended because", "solved", "the answer has a closed form.", true);
-    else if (why == "iteration_limit" && sampler)
-      add("Ended because", "all rounds done", "the sampler made the number of rounds it was given.");
-    else if (why == "iteration_limit")
-      add("Ended because", "round limit", "it was still improving: allow more iterations.", false);
-    else if (why == "time_limit")
-      add("Ended because", "time limit", "it was still improving: allow more time.", false);
-    else if (why == "interrupted")
-      add("Ended because", "interrupted", "this is the best result up to then.", false);
-    else
-      add("Ended because", why, "");
+  const bool fitted = std::isfinite(summary.loglik) || summary.iterations > 0;  // a model written by hand has no fit
+  if (fitted) {
+    const Ending end = ending(summary);
+    add("Ended because", end.name, end.words, end.good);
   }
-  if (const auto loglik = number_at(model, {"fit", "loglik"})) {
-    const auto rankings = number_at(model, {"fit", "num_rankings"});
-    add("Log-likelihood", fmt::format("{:.2f}", *loglik),
-        rankings && *rankings > 0.0 ? fmt::format("natural logarithm; {:.4f} per ranking.", *loglik / *rankings)
-                                    : "natural logarithm.");
+  if (std::isfinite(summary.loglik))
+    add("Log-likelihood", fmt::format("{:.2f}", summary.loglik),
+        summary.num_rankings > 0.0 ? fmt::format("natural logarithm; {:.4f} per ranking.", summary.loglik / summary.num_rankings)
+                                   : "natural logarithm.");
+  if (summary.starts && summary.starts->tried > 1) {
+    const bool alone = summary.starts->agreeing <= 1;
+    add("Starts that agree", fmt::format("{} of {}", summary.starts->agreeing, summary.starts->finished),
+        alone ? "only one start found this result: try more restarts." : "fits from different starts ended at the same result.",
+        !alone);
+    if (const std::optional<double> chance = summary.starts->chance_of_a_better)
+      add("Chance of a better result", percent(*chance), "estimated from how often the starts ended at the same place.",
+          *chance < 0.1);
   }
-  if (const auto gap = number_at(model, {"fit", "gap"}))
-    add("Gap to the proven best", fmt::format("{:.4g}", *gap),
-        *gap <= 0.0 ? "the order is proven to be the best." : "a better order may exist.", *gap <= 0.0);
-  if (const auto tried = number_at(model, {"fit", "starts", "tried"}))
-    if (const auto agreeing = number_at(model, {"fit", "starts", "agreeing"})) {
-      const bool alone = *agreeing <= 1.0 && *tried > 1.0;
-      add("Starts that agree", fmt::format("{:.0f} of {:.0f}", *agreeing, *tried),
-          alone ? "only one start found this result: try more restarts." : "fits from different starts ended at the same result.",
-          !alone);
+  if (model != nullptr) {
+    std::optional<double> gap;  // the largest of all groups
+    for (const Group& group : model->profile())
+      if (group.errors.order_gap) gap = std::max(gap.value_or(0.0), *group.errors.order_gap);
+    if (gap)
+      add("Orders", *gap <= 0.0 ? "proven best" : "not proven best",
+          *gap <= 0.0 ? "no other order fits the groups better." : "a search found them; a better one may exist.", *gap <= 0.0);
+    for (const ModelFact& fact : model->facts()) add(fact.name, fact.value, fact.words);
+  }
+  if (summary.posterior)
+    for (const ChainQuantity& one : summary.posterior->quantities) {
+      const std::string shown = quantity_words(one.name);
+      if (one.rhat)
+        add("R-hat, " + shown, fmt::format("{:.3f}", *one.rhat),
+            *one.rhat < 1.05 ? "the runs agree (below 1.05)." : "the runs do not agree (1.05 or more): run longer.",
+            *one.rhat < 1.05);
+      if (one.effective_sample_size)
+        add("Effective draws, " + shown, fmt::format("{:.0f}", *one.effective_sample_size),
+            *one.effective_sample_size >= 100.0 ? "enough for means and intervals."
+                                                : "fewer than 100: run longer for intervals you can lean on.",
+            *one.effective_sample_size >= 100.0);
     }
-  if (const auto starts = number_at(model, {"fit", "restarts", "starts"}))
-    if (const auto agreed = number_at(model, {"fit", "restarts", "agreed"}); agreed && *starts > 1.0) {
-      add("Starts that agree",
-          fmt::format("{:.0f} of {:.0f}", *agreed, number_at(model, {"fit", "restarts", "finished"}).value_or(*starts)),
-          *agreed <= 1.0 ? "only one start found this result: try more restarts."
-                         : "fits from different starts ended at the same result.",
-          *agreed > 1.0);
-    }
-  if (const Json* proven = find(model, {"fit", "consensus_proven"}); proven != nullptr && proven->is_boolean())
-    add("Orders", proven->get<bool>() ? "proven best" : "not proven best",
-        proven->get<bool>() ? "no other order fits the groups better." : "a search found them; a better one may exist.",
-        proven->get<bool>());
-  if (const Json* found = find(model, {"posterior", "diagnostics"}); found != nullptr && found->is_object())
-    for (const auto& [name, values] : found->items()) {
-      std::string shown = name == "num_clusters" ? "number of groups" : name;
-      std::replace(shown.begin(), shown.end(), '_', ' ');
-      if (const auto rhat = number_at(values, {"rhat"}))
-        add("R-hat, " + shown, fmt::format("{:.3f}", *rhat),
-            *rhat < 1.05 ? "the runs agree (below 1.05)." : "the runs do not agree (1.05 or more): run longer.", *rhat < 1.05);
-      if (const auto ess = number_at(values, {"effective_sample_size"}))
-        add("Effective draws, " + shown, fmt::format("{:.0f}", *ess),
-            *ess >= 100.0 ? "enough for means and intervals." : "fewer than 100: run longer for intervals you can lean on.",
-            *ess >= 100.0);
-    }
-  if (const Json* components = find(model, {"components"});
-      components != nullptr && components->is_array() && !components->empty() && model.value("family", std::string()) == "kde")
-    if (const auto bandwidth = number_at((*components)[0], {"theta"}))
-      add("Kernel width (theta)", fmt::format("{:.4g}", *bandwidth),
-          "the larger, the closer the probability stays to the rankings seen.");
-  if (const auto rhat = number_at(model, {"fit", "rhat_max"}))
-    add("R-hat", fmt::format("{:.3f}", *rhat),
-        *rhat < 1.05 ? "the runs agree (below 1.05)." : "the runs do not agree (1.05 or more): run longer.", *rhat < 1.05);
-  if (const auto ess = number_at(model, {"fit", "ess_min"}))
-    add("Effective draws", fmt::format("{:.0f}", *ess),
-        *ess >= 100.0 ? "enough for means and intervals." : "fewer than 100: run longer for intervals you can lean on.",
-        *ess >= 100.0);
-  if (voters != nullptr && data != nullptr && model.contains("components") && model["components"].size() > 1) {
+  if (voters != nullptr && data != nullptr && model != nullptr && model->num_components() > 1) {
     double sure = 0.0;
     for (std::size_t i = 0; i < voters->label.size(); ++i) sure += voters->certainty[i] >= 0.9 ? data->rankings.weight(i) : 0.0;
-    const double share = sure / std::max(1e-300, data->rankings.total_weight());
-    add("Clear memberships", percent(share), "of the rankings belong to their group with probability 0.9 or more.");
+    add("Clear memberships", percent(sure / std::max(1e-300, data->rankings.total_weight())),
+        "of the rankings belong to their group with probability 0.9 or more.");
   }
-  if (const Json* normalizer = find(model, {"fit", "normalizer"}); normalizer != nullptr && normalizer->is_string())
-    add("Normaliser", normalizer->get<std::string>(),
-        normalizer->get<std::string>() == "exact" ? "the likelihood may be compared with other families."
-                                                  : "the likelihood may not be compared with other families.",
-        normalizer->get<std::string>() == "exact");
-  if (const auto regularization = number_at(model, {"fit", "regularization"}); regularization && *regularization > 0.0)
-    add("Regularization", fmt::format("{:.3g}", *regularization), "a weak pull keeps strengths finite that the data do not bound.");
-  if (const auto seconds = number_at(model, {"fit", "seconds"}))
-    add("Time", *seconds < 1.0 ? fmt::format("{:.0f} ms", 1000.0 * *seconds) : fmt::format("{:.1f} s", *seconds),
-        fmt::format("for {} rounds.", whole(number_at(model, {"fit", "iterations"}).value_or(0.0))));
+  if (summary.loglik_is_estimated) add("Normaliser", "estimated", "the likelihood may not be compared with other families.", false);
+  if (summary.regularization && *summary.regularization > 0.0)
+    add("Regularization", fmt::format("{:.3g}", *summary.regularization),
+        "a weak pull keeps strengths finite that the data do not bound.");
+  if (summary.seconds > 0.0)
+    add("Time",
+        summary.seconds < 1.0 ? fmt::format("{:.0f} ms", 1000.0 * summary.seconds) : fmt::format("{:.1f} s", summary.seconds),
+        fmt::format("for {} rounds.", whole(summary.iterations)));
   return rows;
 }
 
-Json clusters_json(const Json& model) {
-  const Json* counts = find(model, {"posterior", "num_clusters"});
-  if (counts == nullptr || (!counts->is_object() && !counts->is_array()) || counts->empty()) return nullptr;
-  std::map<std::int64_t, double> by_count;
-  if (counts->is_object()) {
-    for (const auto& [key, value] : counts->items())
-      if (value.is_number() && !key.empty() && key.find_first_not_of("0123456789") == std::string::npos && key.size() < 10)
-        by_count[std::stoll(key)] += value.get<double>();
-  } else {
-    for (const Json& row : *counts) {
-      if (row.is_array() && row.size() == 2 && row[0].is_number() && row[1].is_number())
-        by_count[row[0].get<std::int64_t>()] += row[1].get<double>();
-      if (row.is_object())
-        if (const auto k = number_at(row, {"k"}))
-          by_count[static_cast<std::int64_t>(*k)] += number_at(row, {"count"}).value_or(number_at(row, {"draws"}).value_or(0.0));
-    }
+namespace {
+
+// At most 120 of the ballots, group by group.
+Json coclustering_json(const CoClustering& found, std::size_t num_groups) {
+  std::vector<std::size_t> order(found.labels.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return found.labels[a] < found.labels[b]; });
+  const std::size_t step = std::max<std::size_t>(1, (order.size() + 119) / 120);
+  std::vector<std::size_t> kept;
+  for (std::size_t i = 0; i < order.size(); i += step) kept.push_back(order[i]);
+  Json labels = Json::array(), values = Json::array();
+  for (std::size_t i : kept) {
+    labels.push_back(std::min(found.labels[i], num_groups - 1));
+    for (std::size_t j : kept) values.push_back(std::lround(1000.0 * found.together[i][j]));
   }
-  if (by_count.empty()) return nullptr;
+  return {{"labels", std::move(labels)}, {"values", std::move(values)}};
+}
+
+}  // namespace
+
+Json clusters_json(const FitSummary& summary, std::size_t num_groups) {
+  if (!summary.posterior || summary.posterior->num_groups.empty()) return nullptr;
+  const auto& counts = summary.posterior->num_groups;
   Json list = Json::array();
-  std::int64_t mode = by_count.begin()->first;
   double total = 0.0;
-  for (const auto& [k, draws] : by_count) {
-    list.push_back({k, rounded(draws)});
-    total += draws;
-    if (draws > by_count[mode]) mode = k;
+  auto mode = counts.front();
+  for (const auto& one : counts) {
+    list.push_back({one.first, one.second});
+    total += static_cast<double>(one.second);
+    if (one.second > mode.second) mode = one;
   }
   Json json = {
-      {"num_clusters", list},
+      {"num_clusters", std::move(list)},
       {"words",
        fmt::format(
            "How probable each number of groups is, given the data. Most probable: {} ({}). Small groups come and go; the point "
            "estimate has {}.",
-           mode, percent(by_count[mode] / std::max(total, 1e-300)),
-           model.contains("components") ? model["components"].size() : 0)}};
-  // Co-clustering of some ballots: {"labels": group of each, "values": rows of probabilities}.
-  for (const char* name : {"coclustering", "co_clustering"}) {
-    const Json* together = find(model, {"posterior", name});
-    if (together == nullptr || !together->is_object()) continue;
-    const Json* labels = find(*together, {"labels"});
-    const Json* values = find(*together, {"values"});
-    if (labels == nullptr || values == nullptr || !labels->is_array() || !values->is_array() || values->size() != labels->size())
-      continue;
-    std::vector<std::size_t> order(labels->size());
-    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-      return (*labels)[a].get<std::int64_t>() < (*labels)[b].get<std::int64_t>();
-    });
-    const std::size_t step = (order.size() + 119) / 120;  // at most 120 ballots
-    std::vector<std::size_t> kept;
-    for (std::size_t i = 0; i < order.size(); i += std::max<std::size_t>(step, 1)) kept.push_back(order[i]);
-    const std::int64_t base = (*labels)[order[0]].get<std::int64_t>() >= 1 ? 1 : 0;  // labels count from 1 in files
-    const auto num_groups = static_cast<std::int64_t>(model.contains("components") ? model["components"].size() : 0);
-    Json own = Json::array(), flat = Json::array();
-    for (std::size_t i : kept) {
-      own.push_back(
-          std::clamp<std::int64_t>((*labels)[i].get<std::int64_t>() - base, 0, std::max<std::int64_t>(num_groups - 1, 0)));
-      for (std::size_t j : kept) flat.push_back(std::lround(1000.0 * (*values)[i].at(j).get<double>()));
-    }
-    json["coclustering"] = {{"labels", own}, {"values", flat}};
-  }
+           mode.first, percent(static_cast<double>(mode.second) / std::max(total, 1e-300)), num_groups)}};
+  if (const auto& together = summary.posterior->co_clustering; together && !together->labels.empty() && num_groups > 0)
+    json["coclustering"] = coclustering_json(*together, num_groups);
   return json;
 }
 

@@ -10,6 +10,7 @@
 #include "caucus/evaluate/composition.h"
 #include "caucus/report/counted.h"
 #include "caucus/report/parts.h"
+#include "caucus/result/model_json.h"
 #include "caucus/service/families.h"
 #include "caucus/service/model_file.h"
 
@@ -41,90 +42,19 @@ struct Parts {
 
 Json interval(double low, double high) { return {rounded(low, 5), rounded(high, 5)}; }
 
-// A component with the intervals that its family keeps in "fit" instead: standard errors and bootstrap intervals by group.
-Json with_errors(const Json& model, std::size_t k) {
-  const Json* components = find(model, {"components"});
-  Json component = components != nullptr && k < components->size() ? (*components)[k] : Json::object();
-  const auto entry = [&](std::initializer_list<const char*> path) -> const Json* {
-    const Json* list = find(model, path);
-    return list != nullptr && list->is_array() && k < list->size() ? &(*list)[k] : nullptr;
-  };
-  if (const Json* error = entry({"fit", "standard_errors", "weight"}); error != nullptr && error->is_number())
-    component["weight_standard_error"] = *error;
-  if (const Json* error = entry({"fit", "standard_errors", "theta"}); error != nullptr)
-    component[error->is_array() ? "theta_standard_errors" : "theta_standard_error"] = *error;
-  if (const Json* stable = entry({"fit", "stability", "components"}); stable != nullptr && stable->is_object())
-    for (const char* name : {"weight", "theta"})
-      if (const std::vector<double> ends = numbers_at(*stable, {fmt::format("{}_95", name).c_str()}, 2);
-          !ends.empty() && std::isfinite(ends[0]) && std::isfinite(ends[1])) {
-        component[fmt::format("{}_low", name)] = ends[0];
-        component[fmt::format("{}_high", name)] = ends[1];
-      }
-  return component;
-}
-
-// Intervals as the file has them: posterior draws, bootstrap, else estimate +- 1.96 standard errors.
-Json weight_interval(const Json& component, double weight) {
-  for (const char* home : {"posterior", "bootstrap"})
-    if (const auto low = number_at(component, {home, "weight_low"}), high = number_at(component, {home, "weight_high"});
-        low && high)
-      return interval(*low, *high);
-  if (const auto low = number_at(component, {"weight_low"}), high = number_at(component, {"weight_high"}); low && high)
-    return interval(*low, *high);
-  const auto error = number_at(component, {"weight_standard_error"});
-  return error && *error > 0.0 ? interval(std::max(0.0, weight - 1.96 * *error), std::min(1.0, weight + 1.96 * *error))
-                               : Json(nullptr);
-}
-
-Json list_intervals(const Json& component, const char* name, const std::vector<double>& centre) {
-  const std::size_t n = centre.size();
-  const std::string low_key = fmt::format("{}_low", name), high_key = fmt::format("{}_high", name);
-  std::vector<double> low, high;
-  for (const char* home : {"posterior", "bootstrap"}) {
-    low = numbers_at(component, {home, low_key.c_str()}, n);
-    high = numbers_at(component, {home, high_key.c_str()}, n);
-    if (!low.empty() && !high.empty()) break;
-  }
-  if (low.empty() || high.empty()) {
-    low = numbers_at(component, {low_key.c_str()}, n);
-    high = numbers_at(component, {high_key.c_str()}, n);
-  }
-  if (low.empty() || high.empty()) {
-    const bool utilities = std::string_view(name) == "utilities";
-    std::vector<double> errors = numbers_at(component, {utilities ? "quasi_standard_errors" : "theta_standard_errors"}, n);
-    if (errors.empty()) errors = numbers_at(component, {utilities ? "standard_errors" : "theta_standard_error"}, n);
-    if (errors.empty()) return nullptr;
-    low = high = centre;
-    for (std::size_t i = 0; i < n; ++i) {
-      low[i] -= 1.96 * errors[i];
-      high[i] += 1.96 * errors[i];
-    }
-  }
+// Intervals of a list of numbers, moved by -shift, and what they cover; nothing where none is known.
+template <class Find>
+void add_intervals(Json& json, const char* name, const char* level, std::size_t count, double shift, Find&& find_one) {
   Json list = Json::array();
-  for (std::size_t i = 0; i < n; ++i)
-    list.push_back(std::isfinite(low[i]) && std::isfinite(high[i]) ? interval(low[i], high[i]) : Json(nullptr));
-  return list;
-}
-
-Json theta_json(const Json& component, Json& intervals) {
-  const Json* theta = find(component, {"theta"});
-  if (theta == nullptr) return nullptr;
-  if (theta->is_array()) {
-    const std::vector<double> values = numbers_at(component, {"theta"});
-    intervals = list_intervals(component, "theta", values);
-    if (const Json* given = find(component, {"theta_intervals"});
-        intervals.is_null() && given != nullptr && given->is_array() && given->size() == values.size())
-      intervals = *given;
-    return rounded(values, 5);
+  std::optional<double> covers;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::optional<Interval> one = find_one(i);
+    if (one) covers = one->level;
+    list.push_back(one ? interval(one->low - shift, one->high - shift) : Json(nullptr));
   }
-  if (!theta->is_number()) return nullptr;
-  const double value = theta->get<double>();
-  std::optional<double> low = number_at(component, {"theta_low"}), high = number_at(component, {"theta_high"});
-  if (!low) low = number_at(component, {"bootstrap", "theta_low"}), high = number_at(component, {"bootstrap", "theta_high"});
-  if (const auto error = number_at(component, {"theta_standard_error"}); !low && error)
-    low = std::max(0.0, value - 1.96 * *error), high = value + 1.96 * *error;
-  if (low && high) intervals = Json::array({interval(*low, *high)});
-  return rounded(value, 5);
+  if (!covers) return;
+  json[name] = std::move(list);
+  json[level] = *covers;
 }
 
 double bounded_mean(const report::GroupView& group) {
@@ -138,14 +68,17 @@ double bounded_mean(const report::GroupView& group) {
   return count > 0 && !group.unbounded.empty() ? sum / static_cast<double>(count) : 0.0;
 }
 
-Json group_json(const Parts& parts, const Json& component, std::size_t k, bool full) {
+Json group_json(const Parts& parts, std::size_t k, bool full) {
   const report::GroupView& group = parts.view.groups[k];
+  const Group& profile = group.profile;
   Json json = {{"label", k + 1}, {"weight", rounded(group.weight)}, {"order", group.order}};
-  if (Json found = weight_interval(component, group.weight); !found.is_null()) json["weight_interval"] = std::move(found);
-  if (const auto size = number_at(component, {"size"})) json["size"] = rounded(*size);
+  if (const std::optional<Interval> found = profile.weight_interval()) {
+    json["weight_interval"] = interval(std::max(0.0, found->low), std::min(1.0, found->high));
+    json["weight_level"] = found->level;
+  }
+  if (profile.size) json["size"] = rounded(*profile.size);
   json["name"] = parts.facts[k].name;
-  if (!json.contains("size") && parts.counted && !parts.counted->groups.empty())
-    json["size"] = rounded(parts.counted->groups[k].total);
+  if (!profile.size && parts.counted && !parts.counted->groups.empty()) json["size"] = rounded(parts.counted->groups[k].total);
   if (parts.facts[k].sure) json["sure"] = rounded(*parts.facts[k].sure);
   json["likes"] = parts.words[k].likes;
   json["rejects"] = parts.words[k].rejects;
@@ -159,11 +92,8 @@ Json group_json(const Parts& parts, const Json& component, std::size_t k, bool f
     json["utilities"] = rounded(utilities, full ? 5 : 3);
     if (!group.unbounded.empty()) json["unbounded"] = group.unbounded;
     if (full)
-      if (Json intervals = list_intervals(component, "utilities", group.utilities); !intervals.is_null()) {
-        for (Json& one : intervals)
-          if (one.is_array()) one = interval(one[0].get<double>() - shift, one[1].get<double>() - shift);
-        json["utility_intervals"] = std::move(intervals);
-      }
+      add_intervals(json, "utility_intervals", "utility_level", utilities.size(), shift,
+                    [&](std::size_t i) { return profile.utility_interval(i); });
   }
   if (full || group.utilities.empty()) json["mean_place"] = rounded(group.mean_place, 4);
   if (!group.first.empty()) {
@@ -171,10 +101,11 @@ Json group_json(const Parts& parts, const Json& component, std::size_t k, bool f
     for (double p : group.first) first.push_back(full ? rounded(p, 4) : rounded(std::round(1e5 * p) / 1e5, 4));
     json["first_place"] = std::move(first);
   }
-  Json intervals;
-  if (Json theta = theta_json(component, intervals); !theta.is_null()) {
-    json["theta"] = std::move(theta);
-    if (!intervals.is_null() && (full || intervals.size() == 1)) json["theta_intervals"] = std::move(intervals);
+  if (!profile.theta.empty()) {
+    json["theta"] = profile.theta_by_stage ? rounded(profile.theta, 5) : rounded(profile.theta[0], 5);
+    if (full || profile.theta.size() == 1)
+      add_intervals(json, "theta_intervals", "theta_level", profile.theta.size(), 0.0,
+                    [&](std::size_t j) { return profile.theta_interval(j); });
   }
   return json;
 }
@@ -188,17 +119,19 @@ Json pairs_json(const Parts& parts) {
   };
   Json json = {{"items", view.pair_items}, {"everyone", per_mille(view.everyone.pairs)}, {"groups", Json::array()}};
   for (std::size_t k = 0; k < parts.num_shown; ++k) json["groups"].push_back(per_mille(view.groups[k].pairs));
-  json["how"] = view.simulated
-                    ? fmt::format("By simulation, give or take {}.",
-                                  percent(1.0 / std::sqrt(static_cast<double>(std::max<std::size_t>(view.num_draws, 1)))))
+  json["how"] = view.num_draws > 0
+                    ? fmt::format("By simulation, give or take {}.", percent(1.0 / std::sqrt(static_cast<double>(view.num_draws))))
                     : "";
   return json;
 }
 
-Json scores_json(const Json& model) {
+Json scores_json(const FitSummary& summary) {
   Json scores = Json::object();
-  for (const char* key : {"loglik", "num_rankings", "num_parameters", "aic", "bic", "icl", "seconds"})
-    if (const auto value = number_at(model, {"fit", key})) scores[key] = rounded(*value, 10);
+  if (!std::isfinite(summary.loglik)) return scores;
+  scores = {{"loglik", rounded(summary.loglik, 10)},    {"num_rankings", rounded(summary.num_rankings, 10)},
+            {"num_parameters", summary.num_parameters}, {"aic", rounded(summary.aic(), 10)},
+            {"bic", rounded(summary.bic(), 10)},        {"icl", rounded(summary.icl(), 10)},
+            {"seconds", rounded(summary.seconds, 10)}};
   return scores;
 }
 
@@ -305,19 +238,17 @@ Json one_model_json(const ReportRequest& request, const ReportModel& one, Parts&
                {"family_title", words.title},
                {"family_words", words.words},
                {"method", name_text(model, "method")},
-               {"scores", scores_json(model)},
-               {"traces", report::traces_json(model)},
+               {"scores", scores_json(one.summary)},
+               {"traces", report::traces_json(one.summary)},
                {"items", Json::array()},
                {"order", Json::array()},
                {"groups", Json::array()}};
-  if (const Json* list = find(model, {"fit", "warnings"}); list != nullptr && list->is_array())
-    for (const Json& text : *list)
-      if (text.is_string()) warn(text.get<std::string>());
+  for (const std::string& text : one.summary.warnings) warn(text);
 
   if (one.model == nullptr) {
     const ClassScores* scores = &one == &request.models.front() && request.class_scores ? &*request.class_scores : nullptr;
     Json regression = report::regression_json(model, scores);
-    json["diagnostics"] = report::diagnostics_json(model, nullptr, nullptr);
+    json["diagnostics"] = report::diagnostics_json(one.summary, nullptr, nullptr, nullptr);
     json["sentences"] = Json::array();
     if (regression.is_null()) return json;
     json["sentences"] = report::regression_sentences(regression);
@@ -329,16 +260,14 @@ Json one_model_json(const ReportRequest& request, const ReportModel& one, Parts&
     return json;
   }
 
-  parts.view = report::view_model(model, one.model.get(), request.seed, request.threads);
+  parts.view = report::view_model(*one.model, request.seed, request.threads);
   const std::size_t n = parts.view.items.size(), k_all = parts.view.groups.size();
   if (request.data != nullptr) {
     parts.data = std::make_shared<Dataset>(match_items(*request.data, one.model->items()));
     one.model->check(*parts.data);
     parts.voters = report::view_voters(*one.model, *parts.data, request.threads);
-    // A model that gives no weights (orders that voters blend) takes them from the memberships.
-    const Json* components = find(model, {"components"});
-    if (components != nullptr && k_all > 1 && !components->empty() && !(*components)[0].contains("weight") &&
-        one.model->num_components() == k_all) {
+    // Orders that voters blend have no weights of their own: they take them from the memberships.
+    if (one.model->blends_groups() && k_all > 1 && one.model->num_components() == k_all) {
       for (report::GroupView& group : parts.view.groups) group.weight = 0.0;
       for (std::size_t i = 0; i < parts.voters.label.size(); ++i)
         for (std::size_t k = 0; k < k_all; ++k)
@@ -361,15 +290,10 @@ Json one_model_json(const ReportRequest& request, const ReportModel& one, Parts&
   json["order"] = parts.counted ? parts.counted->order : parts.view.everyone.order;
   if (full) json["mean_place"] = rounded(parts.view.everyone.mean_place, 5);
   json["first_place"] = rounded(parts.view.everyone.first, 4);
-  for (std::size_t k = 0; k < parts.num_shown; ++k) {
-    Json component = with_errors(model, k);
-    if (family == "kde") component.erase("theta");  // the kernel's width, not a group's
-    json["groups"].push_back(group_json(parts, component, k, full));
-  }
+  for (std::size_t k = 0; k < parts.num_shown; ++k) json["groups"].push_back(group_json(parts, k, full));
   if (!parts.view.pair_items.empty() && n > 1) json["pairs"] = pairs_json(parts);
   if (model.contains("ties")) json["probabilities_how"] = "Probabilities are among rankings without ties.";
-  const double num_rankings =
-      request.data != nullptr ? request.data->rankings.total_weight() : number_at(model, {"fit", "num_rankings"}).value_or(0.0);
+  const double num_rankings = request.data != nullptr ? request.data->rankings.total_weight() : one.summary.num_rankings;
   json["sentences"] =
       report::model_sentences(parts.view, parts.counted ? &*parts.counted : nullptr, parts.facts, num_rankings, nouns_of(request));
   if (parts.counted) {
@@ -382,7 +306,7 @@ Json one_model_json(const ReportRequest& request, const ReportModel& one, Parts&
   }
 
   const bool voters = !parts.voters.label.empty();
-  json["diagnostics"] = report::diagnostics_json(model, voters ? &parts.voters : nullptr, parts.data.get());
+  json["diagnostics"] = report::diagnostics_json(one.summary, one.model.get(), voters ? &parts.voters : nullptr, parts.data.get());
   if (voters) {
     if (k_all > 1) json["memberships"] = report::memberships_json(parts.voters, *parts.data, parts.num_shown);
     if (n > 2) {
@@ -401,8 +325,10 @@ Json one_model_json(const ReportRequest& request, const ReportModel& one, Parts&
     else
       warn(fmt::format("The fit was not checked against the data: {}.", why_not));
   }
-  if (Json clusters = report::clusters_json(model); !clusters.is_null()) json["clusters"] = std::move(clusters);
-  json["caveats"] = report::caveats(model, k_all, misfits, share_sure(parts));
+  if (Json clusters = report::clusters_json(one.summary, k_all); !clusters.is_null()) json["clusters"] = std::move(clusters);
+  const bool given =
+      k_all > 1 && !model.contains("selection") && (!one.summary.posterior || one.summary.posterior->num_groups.empty());
+  json["caveats"] = report::caveats(one.summary, k_all, given, misfits, share_sure(parts));
   return json;
 }
 
@@ -558,6 +484,24 @@ nlohmann::json report_data(const ReportRequest& request) {
   return json;
 }
 
+namespace {
+
+// A regression's chains give two numbers, the worst of all coefficients.
+FitSummary regression_summary(const Json& model) {
+  FitSummary summary = model_json::read_summary(model);
+  const std::optional<double> rhat = number_at(model, {"fit", "rhat_max"}), draws = number_at(model, {"fit", "ess_min"});
+  if (rhat || draws) {
+    ChainQuantity worst;
+    worst.name = "worst coefficient";
+    worst.rhat = rhat;
+    worst.effective_sample_size = draws;
+    summary.posterior.emplace().quantities.push_back(std::move(worst));
+  }
+  return summary;
+}
+
+}  // namespace
+
 ReportModel read_report_model(std::string_view text, const std::string& name) {
   ReportModel one;
   one.name = report::file_name(name);
@@ -565,11 +509,13 @@ ReportModel read_report_model(std::string_view text, const std::string& name) {
   Json json = Json::parse(text, nullptr, false);
   if (json.is_object() && json.value("schema", Json()) == model_schema && json.contains("classes") &&
       !json.contains("components")) {
+    one.summary = regression_summary(json);
     one.json = std::move(json);
     return one;
   }
   LoadedModel loaded = parse_model(text, name);
   one.json = std::move(loaded.json);
+  one.summary = std::move(loaded.summary);
   one.model = std::move(loaded.model);
   return one;
 }

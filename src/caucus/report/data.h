@@ -13,6 +13,7 @@
 #include "caucus/data/dataset.h"
 #include "caucus/evaluate/election.h"
 #include "caucus/report/describe.h"
+#include "caucus/result/fit_summary.h"
 #include "caucus/result/fitted_model.h"
 
 namespace caucus {
@@ -23,6 +24,7 @@ struct ReportModel {
   std::string name;                          // how the report calls it
   nlohmann::json json;                       // the model file
   std::shared_ptr<const FittedModel> model;  // nullptr: a family that gives no probabilities of rankings (regression)
+  FitSummary summary;
 };
 
 // Predicted probabilities, num_classes per row, and the true classes.

@@ -67,8 +67,12 @@ TEST(ReportWords, NumbersAreCountedAmongTheMembers) {
 }
 
 TEST(ReportWords, CaveatsComeGravestFirst) {
-  const Json model = {{"fit", {{"stop_reason", "converged"}, {"starts", {{"tried", 10}, {"agreeing", 1}}}, {"rhat_max", 1.3}}}};
-  const std::vector<std::string> texts = caveats(model, 3, {"pairs"}, 0.9);
+  FitSummary summary;
+  summary.starts = Starts{10, 10, 1, {}, {}};
+  ChainQuantity chains;
+  chains.rhat = 1.3;
+  summary.posterior.emplace().quantities.push_back(chains);
+  const std::vector<std::string> texts = caveats(summary, 3, true, {"pairs"}, 0.9);
   ASSERT_EQ(texts.size(), 4U);
   EXPECT_TRUE(texts[0].starts_with("Runs from different starting points do not agree"));
   EXPECT_TRUE(texts[1].starts_with("Only one of 10 starts"));

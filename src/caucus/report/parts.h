@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "caucus/data/dataset.h"
+#include "caucus/result/fit_summary.h"
 #include "caucus/result/fitted_model.h"
 
 namespace caucus {
@@ -46,6 +47,7 @@ struct GroupView {
   std::vector<double> mean_place;  // from 1
   std::vector<double> pairs;       // of the chosen items, row above column, row-major
   std::vector<ItemId> unbounded;   // items whose utility the data do not bound
+  Group profile;                   // the parameters and their errors; of no meaning for everyone
 };
 
 struct ModelView {
@@ -53,14 +55,11 @@ struct ModelView {
   std::vector<GroupView> groups;
   GroupView everyone;
   std::vector<ItemId> pair_items;
-  bool simulated = false;  // some probabilities are by simulation
-  std::size_t num_draws = 0;
+  std::size_t num_draws = 0;  // rankings drawn for what has no formula; 0: all by formula
 };
 
-// Probabilities of every group and of all voters together. Pairs are kept for the best-placed items as far as `pair_budget` numbers
-// go. O(K n^2) in closed form (Plackett-Luce, Mallows), by simulation else.
-ModelView view_model(const Json& model, const FittedModel* fitted, std::uint64_t seed, int threads,
-                     std::size_t pair_budget = 60000);
+// Every group and all voters together, as the model sees them.
+ModelView view_model(const FittedModel& model, std::uint64_t seed, int threads);
 
 // Memberships of the rankings in the data, summed up.
 struct VoterView {
@@ -94,9 +93,11 @@ struct Strengths {
 };
 // "leaderboard" of a model of battles: Elo's scale, 1000 the mean, and the ranks that clear differences leave open.
 Json leaderboard_json(std::span<const Strengths> groups);
-Json traces_json(const Json& model);
-Json diagnostics_json(const Json& model, const VoterView* voters, const Dataset* data);
-Json clusters_json(const Json& model);
+Json traces_json(const FitSummary& summary);
+// model: nullptr for a regression; voters and data: nullptr without rankings.
+Json diagnostics_json(const FitSummary& summary, const FittedModel* model, const VoterView* voters, const Dataset* data);
+// Null where the number of groups was fixed.
+Json clusters_json(const FitSummary& summary, std::size_t num_groups);
 Json regression_json(const Json& model, const ClassScores* scores);
 std::vector<std::string> regression_sentences(const Json& regression);
 
@@ -106,10 +107,10 @@ struct FamilyWords {
   std::string words;
 };
 FamilyWords family_words(const std::string& family);
-// What a reader must know first, gravest first. misfits: what the check of the fit found wrong; share_sure: of the rankings, those
-// that belong to their group with probability 0.9 or more.
-std::vector<std::string> caveats(const Json& model, std::size_t num_groups, const std::vector<std::string>& misfits,
-                                 std::optional<double> share_sure);
+// What a reader must know first, gravest first. given: the number of groups was set by hand; misfits: what the check of the fit
+// found wrong; share_sure: of the rankings, those that belong to their group with probability 0.9 or more.
+std::vector<std::string> caveats(const FitSummary& summary, std::size_t num_groups, bool given,
+                                 const std::vector<std::string>& misfits, std::optional<double> share_sure);
 std::vector<std::string> selection_sentences(const Json& selection);
 // The same without the criterion's name, to open a page with: what was chosen among what, and why if `select` says.
 std::vector<std::string> selection_words(const Json& selection);

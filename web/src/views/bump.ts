@@ -7,7 +7,7 @@ import { Pager, svgRoot, type ViewMaker } from "../view";
 import { hidden } from "./utilities";
 
 const LEAST_COLUMN = 92; // a name of a dozen letters and the line to the next column
-const MOST_COLUMN = 250;
+const MOST_COLUMN = 340;
 
 export const bump: ViewMaker = (state) => {
   const model = state.current;
