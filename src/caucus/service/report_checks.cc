@@ -257,8 +257,9 @@ Json diagnostics_json(const Json& model, const VoterView* voters, const Dataset*
             *ess >= 100.0 ? "enough for means and intervals." : "fewer than 100: run longer for intervals you can lean on.",
             *ess >= 100.0);
     }
-  if (const Json* components = find(model, {"components"});
-      components != nullptr && components->is_array() && !components->empty() && model.value("family", std::string()) == "kde")
+  if (const Json* components = find(model, {"components"}); components != nullptr && components->is_array() &&
+                                                            !components->empty() &&
+                                                            (*components)[0].contains("rankings"))  // a density
     if (const auto bandwidth = number_at((*components)[0], {"theta"}))
       add("Kernel width (theta)", fmt::format("{:.4g}", *bandwidth),
           "the larger, the closer the probability stays to the rankings seen.");

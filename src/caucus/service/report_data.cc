@@ -266,7 +266,7 @@ Json one_model_json(const ReportRequest& request, const ReportModel& one, Parts&
   json["first_place"] = rounded(parts.view.everyone.first, 4);
   for (std::size_t k = 0; k < parts.num_shown; ++k) {
     Json component = with_errors(model, k);
-    if (family == "kde") component.erase("theta");  // the kernel's width, not a group's
+    if (one.model->profile()[k].theta.empty()) component.erase("theta");  // a kernel's width, not a group's
     json["groups"].push_back(group_json(parts, component, k, full));
   }
   if (!parts.view.pair_items.empty() && n > 1) json["pairs"] = pairs_json(parts);

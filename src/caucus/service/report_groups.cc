@@ -186,9 +186,7 @@ ModelView view_model(const Json& model, const FittedModel* fitted, std::uint64_t
     GroupView& group = view.groups[k];
     if (how[k] != How::generalized) return;
     const Json& component = components[k];
-    // The orders that m4 blends are in code v (infer/m4/README.md); elsewhere the file says so.
-    const bool blended = model.value("family", std::string()) == "m4";
-    const Code code = component.value("code", std::string(blended ? "v" : "s")) == "v" ? Code::v : Code::s;
+    const Code code = component.value("code", std::string("s")) == "v" ? Code::v : Code::s;
     const std::vector<double> theta = stage_thetas(component["theta"], n);
     const GeneralizedMallows exact(group.order, theta, code);
     group.first.resize(n);

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "caucus/service/families.h"
 #include "caucus/service/report_parts.h"
 
 namespace caucus::report {
@@ -97,35 +98,9 @@ std::string groups_of(std::size_t count) { return count == 1 ? "1 group" : fmt::
 }  // namespace
 
 FamilyWords family_words(const std::string& family) {
-  static const std::map<std::string, FamilyWords> known = {
-      {"pl",
-       {"Plackett-Luce mixture",
-        "In a Plackett-Luce model every item has a strength. A voter picks the favourite with odds given by the strengths, then "
-        "the next among "
-        "the rest, and so on. Each group has strengths of its own."}},
-      {"mallows",
-       {"Mallows mixture",
-        "In a Mallows model every group has one order it agrees on. The more pairs of items a ranking turns around, the rarer it "
-        "is; theta says "
-        "how much rarer."}},
-      {"gmallows",
-       {"Generalized Mallows mixture",
-        "In a generalized Mallows model every group has one order it agrees on, and each place has its own strictness: voters may "
-        "agree on the "
-        "top and not care about the bottom."}},
-      {"m4",
-       {"Multiplicative Mallows mixture",
-        "In this model there are a few orders, and every voter blends two of them with weights of his or her own."}},
-      {"mallows-tensor",
-       {"Two Mallows models", "Two groups, each with one order it agrees on, found from the counts of first three places."}},
-      {"dpm",
-       {"Dirichlet process mixture",
-        "The number of groups is not set beforehand: it is found together with its uncertainty. Each group has an order it agrees "
-        "on and a "
-        "strictness for each place."}},
-      {"kde",
-       {"Kernel density", "There are no groups here: every ranking in the data spreads some probability to rankings like it."}},
-      {"ebms", {"Mean shift", "Rankings drift towards the rankings around them until they meet; those that meet are a group."}},
+  for (const auto& one : families())
+    if (const FamilyInfo info = one->info(); info.name == family) return {info.title, info.words};
+  static const std::map<std::string, FamilyWords> regressions = {
       {"logit-lasso",
        {"Multinomial logit with lasso prior",
         "Every feature pulls towards or away from every outcome, compared with the last one; the prior keeps small pulls near "
@@ -136,8 +111,8 @@ FamilyWords family_words(const std::string& family) {
         "zero means the "
         "feature says nothing for that outcome."}},
   };
-  const auto found = known.find(family);
-  return found != known.end() ? found->second : FamilyWords{family, fmt::format("A model of the family {}.", family)};
+  const auto found = regressions.find(family);
+  return found != regressions.end() ? found->second : FamilyWords{family, fmt::format("A model of the family {}.", family)};
 }
 
 Taste taste(const ModelView& view, std::size_t k) {

@@ -48,7 +48,7 @@ FitSummary summarize(const FitResult& result, std::size_t num_distinct, OptionMa
   summary.warnings = result.warnings;
   summary.options = std::move(options);
   summary.details = result.details;
-  summary.starts = Starts{.tried = result.starts, .finished = result.finished, .agreeing = result.agreed};
+  summary.starts = Starts{result.starts, result.finished, result.agreed, {}, {}};
   if (result.screened_on > 0 && result.screened_on < num_distinct) summary.starts->screened_on = result.screened_on;
   return summary;
 }

@@ -152,8 +152,7 @@ class PlMixtureFamily : public Family {
     summary.warnings = result.warnings;
     summary.options = show_options(options);
     summary.regularization = result.strength;
-    if (result.starts > 1)
-      summary.starts = Starts{.tried = result.starts, .finished = result.starts_finished, .agreeing = result.starts_agreeing};
+    if (result.starts > 1) summary.starts = Starts{result.starts, result.starts_finished, result.starts_agreeing, {}, {}};
     if (result.bootstrap) summary.details.set("bootstrap_samples", result.bootstrap->samples);
     if (result.posterior) {
       summary.posterior = posterior_of(*result.posterior);
