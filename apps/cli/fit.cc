@@ -78,6 +78,7 @@ void run_fit(const FitFlags& flags, const CLI::App& command, Context& context) {
   };
   // A report shows the rankings again.
   if (flags.report.empty() && family.takes_stream(options)) {
+    InterruptGuard guard;
     RankingStream rankings = open_stream(flags.data);
     fit([&](const Run& run) { return family.fit_stream(rankings, options, run); });
     print_warnings(context, rankings.head());

@@ -11,9 +11,10 @@
 
 namespace caucus::mallows_mixture {
 
-DistanceEngine::DistanceEngine(const RankingSet& rankings, const DistanceNormalizer& normalizer)
+DistanceEngine::DistanceEngine(const RankingSet& rankings, const DistanceNormalizer& normalizer, std::function<bool()> stop)
     : rankings_(rankings),
       normalizer_(normalizer),
+      stop_(std::move(stop)),
       num_items_(normalizer.num_items()),
       plain_(rankings, normalizer.num_items(), ConsensusMethod::local, {}),
       ranks_(rankings.size() * normalizer.num_items()) {
@@ -78,10 +79,14 @@ std::vector<ItemId> DistanceEngine::best_centre(std::span<const double> mass, st
   };
   double best = total(order);
   if (const double other = total(now); other <= best) best = other, order.assign(now.begin(), now.end());
-  for (bool improved = true; improved;) {
+  // Every move gains more than rounding; the bound keeps even a slow descent from being endless.
+  constexpr int most_rounds = 1000;
+  bool improved = true;
+  for (int round = 0; round < most_rounds && improved; ++round) {
     improved = false;
     for (std::size_t i = 0; i < n; ++i)
       for (std::size_t j = 0; j < n; ++j) {
+        if (stop_ && stop_()) return order;
         if (i == j || (distance == Distance::cayley && j < i)) continue;
         std::vector<ItemId> trial = order;
         if (distance == Distance::cayley) {

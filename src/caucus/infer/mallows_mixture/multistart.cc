@@ -31,6 +31,7 @@ class Reporter {
     return &why_;
   }
   bool stopped() const { return stopped_; }
+  StopReason why() const { return why_; }
 
  private:
   const Run& run_;
@@ -214,6 +215,8 @@ MultistartResult run_multistart(const RankingSet& rankings, std::size_t num_item
       if (c == 0 || polishing.loglik > result.best.loglik) result.best = std::move(polishing);
     }
   }
+  // A start that had ended says "converged"; the search as a whole did not.
+  if (reporter.stopped()) result.best.stop_reason = reporter.why();
   sort_components(result.best.parameters);
   return result;
 }
