@@ -31,7 +31,7 @@ double entropy_of(const std::vector<double>& posterior, const RankingSet& rankin
   return entropy;
 }
 
-bool was_cut_short(StopReason reason) { return reason == StopReason::time_limit || reason == StopReason::interrupted; }
+bool ended_early(StopReason reason) { return reason == StopReason::time_limit || reason == StopReason::interrupted; }
 
 // What lies beyond the spread that the likelihood sees is no number to go on with: its exponential may be none.
 void limit_spread(Parameters& parameters) {
@@ -186,7 +186,7 @@ Result fit(const Dataset& data, const Options& options, const Run& run, const st
     result.starts_finished = found.finished;
     result.starts_agreeing = found.agreeing;
     solution = std::move(found.best);
-    if (options.method == Method::gibbs && objective.total_weight() > 0.0 && !was_cut_short(solution.stop_reason))
+    if (options.method == Method::gibbs && objective.total_weight() > 0.0 && !ended_early(solution.stop_reason))
       solution = sample_posterior(objective, graph, options, run, std::move(solution), result);
   }
   result.iterations = solution.iterations;
@@ -233,7 +233,7 @@ Result fit(const Dataset& data, const Options& options, const Run& run, const st
   }
   limit_spread(parameters);  // such items are flagged above
   centre_on_references(pieces, parameters);
-  if (options.bootstrap > 0 && !was_cut_short(result.stop_reason) && objective.total_weight() > 0.0)
+  if (options.bootstrap > 0 && !ended_early(result.stop_reason) && objective.total_weight() > 0.0)
     result.bootstrap = bootstrap(data, parameters, pieces, options, result.strength, run, result.stop_reason);
   forget_unbounded(result, data.num_items());
   result.parameters = std::move(parameters);
