@@ -71,6 +71,15 @@ TEST(Matrix, IsFoundAmongIdsAndDemographics) {
   EXPECT_EQ(parse_dataset(two, "x.csv", options).items, (Strings{"X", "Y", "Z"}));
 }
 
+TEST(HeaderLines, AFirstBallotIsNoHeader) {
+  // A nameless column of row names, and a first ballot that lists little.
+  const Dataset data = parse_dataset(",Precinct,rank1,rank2\nB1,P1,Ann,\nB2,P2,Bo,Ann\n", "x.csv");
+  EXPECT_EQ(data.rankings.num_rows(), 2U);
+  const Dataset survey = parse_dataset("Id,Rank these,,,Age\n,Ann,Bo,Cy,Response\n7,1,2,3,30\n8,,1,,31\n", "x.csv");
+  EXPECT_EQ(survey.items, (Strings{"Ann", "Bo", "Cy"}));
+  EXPECT_EQ(survey.rankings.num_rows(), 2U);
+}
+
 TEST(ItemEdits, BallotsThatBecomeBlankTakeTheirColumnsAlong) {
   ReadOptions options;
   options.exclude = {"a"};
