@@ -113,9 +113,11 @@ class PlMixtureFamily : public Family {
     summary.warnings = result.warnings;
     summary.options = show_options(options);
     summary.details["regularization"] = result.strength;
-    if (result.starts > 1)
-      summary.details["starts"] = {
-          {"tried", result.starts}, {"finished", result.starts_finished}, {"agreeing", result.starts_agreeing}};
+    if (result.starts.tried > 1)
+      summary.details["starts"] = {{"tried", result.starts.tried},
+                                   {"finished", result.starts.finished},
+                                   {"agreeing", result.starts.agreeing},
+                                   {"missed", result.starts.missed()}};
     if (result.bootstrap) summary.details["bootstrap_samples"] = result.bootstrap->samples;
     if (result.posterior) summary.details["draws_loglik"] = result.posterior->loglik;
 

@@ -180,9 +180,7 @@ Result fit(const Dataset& data, const Options& options, const Run& run, const st
     Options searched = options;
     if (options.method == Method::gibbs) searched.method = Method::em;
     SearchResult found = search(objective, searched, run, init);
-    result.starts = found.starts;
-    result.starts_finished = found.finished;
-    result.starts_agreeing = found.agreeing;
+    result.starts = found.record;
     solution = std::move(found.best);
     if (options.method == Method::gibbs && objective.total_weight() > 0.0 && result.stop_reason != StopReason::interrupted)
       solution = sample_posterior(objective, options, run, std::move(solution), result);
