@@ -66,7 +66,10 @@ FitSummary summarize(const FitResult& result, std::size_t num_items, double tota
   summary.warnings = result.warnings;
   summary.options = std::move(options);
   summary.details = result.details;
-  summary.details["restarts"] = {{"starts", result.starts}, {"finished", result.finished}, {"agreed", result.agreed}};
+  summary.details["restarts"] = {{"starts", result.starts.tried},
+                                 {"finished", result.starts.finished},
+                                 {"agreed", result.starts.agreeing},
+                                 {"missed", result.starts.missed()}};
   if (result.screened_on > 0 && result.screened_on < num_distinct) summary.details["restarts"]["screened_on"] = result.screened_on;
   nlohmann::json gaps = nlohmann::json::array();
   bool proven = !result.centre_gaps.empty();

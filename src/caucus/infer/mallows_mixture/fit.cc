@@ -81,9 +81,9 @@ void finish(FitResult& result, const Dataset& data, const MallowsMixtureOptions&
                                  {options.iterations, options.tolerance, options.accelerate}, make_engine, options.bootstrap, run);
 
   warn_about_groups(result, data.num_items(), data.rankings.total_weight());
-  if (result.starts > 1 && result.agreed < 2 && !stopped)
-    result.warnings.push_back(
-        fmt::format("only one of {} starts ended at the best log-likelihood: more --starts may find a better one", result.starts));
+  if (result.starts.finished > 1 && result.starts.agreeing < 2 && !stopped)
+    result.warnings.push_back(fmt::format("{} of {} starts ended at the best log-likelihood: more --starts may find a better one",
+                                          result.starts.agreeing == 0 ? "none" : "only one", result.starts.finished));
 }
 
 FitResult from_multistart(MultistartResult best) {
@@ -93,8 +93,6 @@ FitResult from_multistart(MultistartResult best) {
   result.stop_reason = best.best.stop_reason;
   result.trace = std::move(best.best.trace);
   result.starts = best.starts;
-  result.finished = best.finished;
-  result.agreed = best.agreed;
   result.screened_on = best.screened_on;
   return result;
 }
@@ -109,12 +107,11 @@ FitResult fit_subsets(const Dataset& data, const MallowsOptions& options, const 
   const SubsetEngine engine(data.rankings, data.num_items(), options.consensus, options.completions, run.seed);
   EmOptions em{std::min(options.iterations, 60), std::max(options.tolerance, 1e-6), false};
   FitResult result;
-  result.starts = num_components == 1 ? 1 : options.starts.value_or(6);
-  result.finished = result.agreed = 0;
+  result.starts = {num_components == 1 ? 1 : options.starts.value_or(6), 0, 0, 0};
   double best = -infinity;
   std::vector<double> logliks;
   StopReason why{};
-  for (int s = 0; s < result.starts; ++s) {
+  for (int s = 0; s < result.starts.tried; ++s) {
     RandomStream stream(run.seed, Purpose::initialise, static_cast<std::uint64_t>(s));
     std::vector<std::uint32_t> labels(data.rankings.size());
     for (std::uint32_t& label : labels) label = static_cast<std::uint32_t>(stream.below(num_components));
@@ -122,7 +119,7 @@ FitResult fit_subsets(const Dataset& data, const MallowsOptions& options, const 
       return run.report({"em with completions", iteration, em.iterations, loglik}, why) == Flow::stop ? &why : nullptr;
     });
     result.iterations += end.iterations;
-    result.finished += end.stop_reason == StopReason::converged || end.stop_reason == StopReason::iteration_limit;
+    result.starts.finished += end.stop_reason == StopReason::converged || end.stop_reason == StopReason::iteration_limit;
     logliks.push_back(end.loglik);
     if (end.loglik > best) {
       best = end.loglik;
@@ -135,7 +132,7 @@ FitResult fit_subsets(const Dataset& data, const MallowsOptions& options, const 
       break;
     }
   }
-  for (double loglik : logliks) result.agreed += best - loglik <= 1e-4 * (1.0 + std::abs(best));
+  for (double loglik : logliks) result.starts.agreeing += best - loglik <= 1e-4 * (1.0 + std::abs(best));
   sort_components(result.parameters);
   return result;
 }
@@ -154,9 +151,7 @@ FitResult fit_mallows(const Dataset& data, const MallowsOptions& options, const 
     const MakeEngine make = [&](const RankingSet& rankings) -> std::unique_ptr<Engine> {
       return std::make_unique<DistanceEngine>(rankings, normalizer);
     };
-    MallowsMixtureOptions used = options;
-    if (!used.starts) used.starts = std::min(24, options.components == 1 ? 1 : 24);
-    FitResult result = from_multistart(run_multistart(data.rankings, n, used, make, run));
+    FitResult result = from_multistart(run_multistart(data.rankings, n, options, make, run, 4.0));
     finish(result, data, options, make, true, run);
     if (!normalizer.exact())
       result.warnings.push_back(
@@ -197,12 +192,7 @@ FitResult fit_generalized_mallows(const Dataset& data, const GeneralizedMallowsO
   const MakeEngine make = [&](const RankingSet& rankings) -> std::unique_ptr<Engine> {
     return std::make_unique<GeneralizedEngine>(rankings, n, options.code, options.consensus, limits_of(run));
   };
-  MallowsMixtureOptions used = options;
-  // A step costs several times one of the plain model.
-  if (!used.starts && options.components > 1)
-    used.starts =
-        static_cast<int>(std::clamp(150'000.0 / (static_cast<double>(data.rankings.size()) * options.components), 10.0, 60.0));
-  FitResult result = from_multistart(run_multistart(data.rankings, n, used, make, run));
+  FitResult result = from_multistart(run_multistart(data.rankings, n, options, make, run, 20.0));
   const bool stopped = result.stop_reason == StopReason::interrupted || result.stop_reason == StopReason::time_limit;
   const bool search = options.consensus == ConsensusMethod::exact || options.consensus == ConsensusMethod::automatic;
   if (options.components == 1 && n > 1 && search && !stopped) {

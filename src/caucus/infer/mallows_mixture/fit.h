@@ -17,7 +17,7 @@ struct FitResult {
   int iterations = 0;
   StopReason stop_reason = StopReason::converged;
   std::vector<double> trace;
-  int starts = 1, finished = 1, agreed = 1;
+  SearchRecord starts{1, 1, 1, 1};
   std::size_t screened_on = 0;
   std::vector<double> centre_gaps;  // K; 0: proven to be the best centre for its members; infinity: not known
   std::optional<StandardErrors> errors;
