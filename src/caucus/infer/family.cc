@@ -7,6 +7,7 @@
 
 #include "caucus/base/error.h"
 #include "caucus/base/parallel.h"
+#include "caucus/io/stream.h"
 
 namespace caucus {
 

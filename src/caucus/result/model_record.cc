@@ -107,7 +107,7 @@ std::string model_text(const FittedModel& model, const FitSummary* summary, cons
   for (std::size_t k = 0; k < groups.size(); ++k) {
     nlohmann::json& component = components[k].node().json;
     model_json::write_group(groups[k], component);
-    json["components"].push_back(std::move(component));
+    json["components"].push_back(nlohmann::ordered_json(component));
   }
   for (const auto& [key, value] : own.node().json.items()) json[key] = value;
   if (summary != nullptr) {

@@ -16,14 +16,14 @@ struct FitRequest {
   std::string family;  // empty: the first of the list
   OptionMap options;
 
-  const Dataset* data = nullptr;  // the rankings; nullptr: read them from `paths`
-  std::vector<std::string> paths;  // files read as one, or - for standard input
-  ReadOptions reading;
-  bool keep_data = false;    // the caller wants to look at the rankings afterwards: they are never read piece by piece then
-  std::string spool_folder;  // for rankings that went by and are asked for again; empty: where the program stands
+  const Dataset* data = nullptr;        // the rankings; nullptr: read them from `paths`
+  std::vector<std::string> paths = {};  // files read as one, or - for standard input
+  ReadOptions reading = {};
+  bool keep_data = false;         // the caller wants to look at the rankings afterwards: they are never read piece by piece then
+  std::string spool_folder = {};  // for rankings that went by and are asked for again; empty: where the program stands
   // Called once the rankings are there and before they are fitted; the argument has no rankings where they go by in pieces, and
   // then the call comes last.
-  std::function<void(const Dataset&)> on_data;
+  std::function<void(const Dataset&)> on_data = {};
 };
 
 struct FitResult {

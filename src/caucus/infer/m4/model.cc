@@ -103,7 +103,8 @@ GroupLaw M4Model::law(std::size_t group) const {
   return generalized_mallows_law(components_.centre[group], components_.theta[group], Code::v);
 }
 
-void M4Model::write(Record& model, std::span<Record>) const {
+void M4Model::write(Record& model, std::span<Record> components) const {
+  for (Record& component : components) component.set("code", name_of(Code::v));
   const std::size_t num = num_components();
   const std::vector<std::pair<std::size_t, std::size_t>> pairs = all_pairs(num);
   std::vector<double> shares(num == 1 ? 1 : NormalizerTable::cells + 1, 1.0);

@@ -131,7 +131,7 @@ FitResult fit_mallows(const Dataset& data, const MallowsOptions& options, const 
   if (traits(data).subset) {
     const MakeEngine make = subset_engines(data, options, run);
     FitResult result = fit_subsets(data, options, make, run);
-    finish(result, data, options, make, !result.details.contains("monte_carlo"), run);
+    finish(result, data, options, make, !result.monte_carlo, run);
     return result;
   }
   const MakeEngine make = [&](const RankingSet& rankings) -> std::unique_ptr<Engine> {

@@ -24,7 +24,8 @@ struct FitResult {
   std::optional<StandardErrors> errors;
   std::optional<Stability> stability;
   std::vector<std::string> warnings;
-  Record details;  // of the method
+  bool monte_carlo = false;  // the log-likelihood is an estimate
+  Record details;            // of the method
 };
 
 // Plain words about groups that are empty, equal, or at a bound.

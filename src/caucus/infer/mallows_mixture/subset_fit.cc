@@ -119,14 +119,14 @@ FitResult take(std::vector<EmResult> ended, int starts, double agreement) {
 
 void report_error(FitResult& result, const MonteCarloError& error, double num_rankings) {
   double worst = 0.0;
-  nlohmann::json theta = nlohmann::json::array();
   for (std::size_t k = 0; k < error.theta.size(); ++k) {
-    theta.push_back(error.theta[k] < infinity ? nlohmann::json(error.theta[k]) : nlohmann::json());
     const double size = result.parameters.theta[k][0];
     if (result.parameters.weight[k] * num_rankings >= 0.5 && size > 0.0) worst = std::max(worst, error.theta[k] / size);
   }
-  result.details["monte_carlo"] = {
-      {"completions", error.completions}, {"loglik_error", error.loglik}, {"theta_error", std::move(theta)}};
+  result.monte_carlo = true;
+  Record own;
+  own.set("completions", error.completions).set("loglik_error", error.loglik).set("theta_error", error.theta);
+  result.details.set("monte_carlo", own);
   if (error.loglik > largest_loglik_error * num_rankings || worst > largest_theta_error)
     result.warnings.push_back(
         fmt::format("these rankings of subsets are too long for exact probabilities; with {} completions a ballot the "

@@ -23,8 +23,6 @@ constexpr double automatic_strength = 0.1;
 constexpr double information_budget = 5e8;  // multiplications, well under a second
 constexpr double most_information_rows = 3000;
 
-bool was_cut_short(StopReason reason) { return reason == StopReason::time_limit || reason == StopReason::interrupted; }
-
 // What lies beyond the spread that the likelihood sees is no number to go on with: its exponential may be none.
 void limit_spread(Parameters& parameters) {
   for (std::size_t k = 0; k < parameters.num_components(); ++k) {
