@@ -14,6 +14,11 @@ add_library(caucus_flags INTERFACE)
 target_compile_features(caucus_flags INTERFACE cxx_std_20)
 target_compile_options(caucus_flags INTERFACE
   $<BUILD_INTERFACE:-Wall -Wextra -Wpedantic -Wshadow -Wconversion>)
+if(CAUCUS_HARDEN)
+  target_compile_options(caucus_flags INTERFACE
+    $<BUILD_INTERFACE:-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2 -D_GLIBCXX_ASSERTIONS -fstack-protector-strong -fstack-clash-protection>)
+  target_link_options(caucus_flags INTERFACE $<BUILD_INTERFACE:-pie -Wl,-z,relro,-z,now>)
+endif()
 if(CAUCUS_SANITIZE)
   target_compile_options(caucus_flags INTERFACE $<BUILD_INTERFACE:-fsanitize=${CAUCUS_SANITIZE} -fno-omit-frame-pointer>)
   target_link_options(caucus_flags INTERFACE $<BUILD_INTERFACE:-fsanitize=${CAUCUS_SANITIZE}>)

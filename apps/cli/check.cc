@@ -55,6 +55,10 @@ void add_check(CLI::App& app, Context& context) {
           text += fmt::format("  {}: {:.0f}, expected {:.0f} ({:+.1f} standard deviations)\n", printable(one.what), one.observed,
                               one.expected, one.z);
     }
+    text +=
+        "\nIf the model was fitted to these ballots it has adapted to them, and p errs towards \"no sign of misfit\": a small p "
+        "counts, a\n"
+        "large one says little. Ballots that the fit has not seen give p-values to be taken at their word.\n";
     print(text);
   });
 }

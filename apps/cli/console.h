@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "caucus/infer/run.h"
+#include "caucus/infer/stopping.h"
 
 namespace caucus::cli {
 
@@ -52,11 +52,12 @@ class InterruptGuard {
 };
 
 // A bar on a terminal, a plain line every few seconds in a log, nothing with --quiet.
-class ProgressObserver : public Observer {
+class ProgressObserver : public Observer, public StopSource {
  public:
   explicit ProgressObserver(const Context& context);
   ~ProgressObserver() override;
   Flow progress(const Progress& progress) override;
+  bool stop_requested() const override { return InterruptGuard::requested(); }
   void warning(std::string_view message) override;
   void clear();
 

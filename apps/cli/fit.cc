@@ -109,9 +109,10 @@ void run_fit(const FitFlags& flags, const CLI::App& command, Context& context) {
   std::optional<InterruptGuard> guard;  // while rankings are read, Ctrl-C just ends the program
   request.on_data = [&](const Dataset& data) {
     print_warnings(context, data);
-    guard.emplace();
+    if (!guard) guard.emplace();
   };
   service::FitResult fitted;
+  if (service::goes_by(request)) guard.emplace();
   {
     ProgressObserver observer(context);
     Run run;

@@ -83,9 +83,10 @@ void run_predict(const PredictFlags& flags, Context& context) {
   }
   if (flags.out.empty()) print({csv.data(), csv.size()});
   if (json.contains("misclassification")) {
-    std::string scores = fmt::format("misclassification{} {:.4f}, log loss{} {:.4f}", model.ranking ? " of first places" : "",
-                                     json["misclassification"].get<double>(), model.ranking ? " of whole ballots" : "",
-                                     json["log_loss"].get<double>());
+    const std::string loss = json["log_loss"].is_number() ? fmt::format("{:.4f}", json["log_loss"].get<double>())
+                                                          : "infinite (a ballot has probability zero)";
+    std::string scores = fmt::format("misclassification{} {:.4f}, log loss{} {}", model.ranking ? " of first places" : "",
+                                     json["misclassification"].get<double>(), model.ranking ? " of whole ballots" : "", loss);
     if (json.contains("auc")) scores += fmt::format(", AUC {:.4f}", json["auc"].get<double>());
     scores += fmt::format(", over {} {}", json["num_scored"].get<double>(), model.ranking ? "ballots" : "rows");
     if (flags.out.empty())

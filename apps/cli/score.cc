@@ -65,7 +65,7 @@ nlohmann::ordered_json shares_json(const GroupShares& shares, std::size_t num_gr
   return {{"column", shares.column}, {"values", values}};
 }
 
-// One line per value, four groups at a time so that it fits a terminal.
+// One line per value, three groups at a time so that it fits a terminal.
 std::string show_shares(const GroupShares& shares, std::size_t num_groups, const Context& context) {
   const Style style(context.color_stdout());
   constexpr std::size_t at_once = 3, most = 40;
@@ -78,15 +78,15 @@ std::string show_shares(const GroupShares& shares, std::size_t num_groups, const
   for (std::size_t i = 0; i < std::min(most, order.size()); ++i)
     width = std::max(width, std::min<std::size_t>(16, display_width(printable(shares.values[order[i]]))));
   const auto cell = [](const Share& share) {
-    return fmt::format("{:>5.1f}% {:>11}", 100.0 * share.share,
-                       fmt::format("({:.1f}-{:.1f})", 100.0 * share.low, 100.0 * share.high));
+    return fmt::format("{:>5.1f}% {:>8}", 100.0 * share.share,
+                       fmt::format("({:.0f}-{:.0f})", 100.0 * share.low, 100.0 * share.high));
   };
-  std::string text = fmt::format("{}Who is in each group, by {}{} (share of the group's members, 95 % interval)\n", style.bold,
+  std::string text = fmt::format("{}Who is in each group, by {}{} (share of its members, 95 % interval)\n", style.bold,
                                  printable(shares.column), style.reset);
   for (std::size_t begin = 0; begin < num_groups; begin += at_once) {
     const std::size_t end = std::min(num_groups, begin + at_once);
     text += fmt::format("  {}  {:>6}", fit_width(printable(shares.column), width), "all");
-    for (std::size_t k = begin; k < end; ++k) text += fmt::format(" {:>18}", fmt::format("group {}", k + 1));
+    for (std::size_t k = begin; k < end; ++k) text += fmt::format(" {:>15}", fmt::format("group {}", k + 1));
     text += '\n';
     for (std::size_t i = 0; i < std::min(most, order.size()); ++i) {
       const std::size_t v = order[i];

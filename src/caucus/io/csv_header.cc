@@ -95,6 +95,26 @@ std::string_view without_marks(std::string_view text) {
   return text;
 }
 
+// SurveyMonkey: names of answers beneath a question, whose first cell alone has its text; nothing beneath what was asked of
+// everybody, or "Response"; numbers in the rows that follow. A record of data is never taken for that.
+bool has_answers_below(const std::vector<std::string>& header, const CsvSample& sample) {
+  if (sample.size() < 2 || header.empty() || header[0].empty() || sample[0].empty() || !sample[0][0].empty()) return false;
+  const auto& below = sample[0];
+  const auto titled = [&](std::size_t k) { return k < header.size() && !header[k].empty(); };
+  bool any = false;
+  for (std::size_t k = 0; k < below.size(); ++k) {
+    const bool in_group = !titled(k) || (k + 1 < below.size() && !titled(k + 1));
+    if (!in_group) {
+      if (!below[k].empty() && lower_case(below[k]).find("response") == std::string::npos) return false;
+      continue;
+    }
+    const std::string_view cell = k < sample[1].size() ? std::string_view(sample[1][k]) : std::string_view();
+    if (names_nobody(below[k]) || parse_number(below[k]) || !(names_nobody(cell) || parse_number(cell))) return false;
+    any = true;
+  }
+  return any;
+}
+
 }  // namespace
 
 RankHeader parse_rank_header(std::string_view name) {
@@ -151,24 +171,15 @@ HeaderLines find_header_lines(std::vector<std::string>& header, const CsvSample&
     }
     return lines;
   }
-  if (sample.size() < 2) return lines;
-  // Names under a question that stands over the first of them, and none under what was asked of everybody.
-  const auto& below = sample[0];
-  const auto has_text = [&](std::size_t k) { return k < below.size() && !names_nobody(below[k]) && !parse_number(below[k]); };
-  std::size_t named = 0, bare = 0;
-  for (std::size_t k = 0; k < below.size(); ++k) {
-    const bool titled = k < header.size() && !header[k].empty();
-    if (!titled && has_text(k)) ++named;
-    if (!titled && !has_text(k)) return lines;
-    if (titled && below[k].empty()) ++bare;
-  }
-  if (named == 0 || bare == 0) return lines;
-  lines.count = 1;
-  lines.labels.resize(below.size());
-  header.resize(std::max(header.size(), below.size()));
-  for (std::size_t k = 0; k < below.size(); ++k) {
-    const bool group_begins = !header[k].empty() && k + 1 < header.size() && header[k + 1].empty();
-    if (header[k].empty() || (group_begins && has_text(k))) header[k] = lines.labels[k] = below[k];
+  if (has_answers_below(header, sample)) {
+    const auto& below = sample[0];
+    lines.count = 1;
+    lines.labels.resize(below.size());
+    header.resize(std::max(header.size(), below.size()));
+    for (std::size_t k = 0; k < below.size(); ++k) {
+      const bool group_begins = k + 1 < header.size() && header[k + 1].empty();
+      if (header[k].empty() || group_begins) header[k] = lines.labels[k] = below[k];
+    }
   }
   return lines;
 }

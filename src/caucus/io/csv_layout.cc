@@ -345,9 +345,9 @@ struct Finder {
     if (pairwise(layout)) return as(Format::csv_pairwise);
     if (long_form(layout)) return as(Format::csv_long);
     if (ratings(layout)) return as(Format::csv_ratings);
-    if (order(layout)) return as(Format::csv_order);
     if (wide(layout)) return as(Format::csv_wide);
     if (prefixed_matrix(layout)) return as(Format::csv_matrix);
+    if (order(layout)) return as(Format::csv_order);
     layout.columns = rank_run(layout);
     if (!layout.columns.empty()) {
       name_items(layout);

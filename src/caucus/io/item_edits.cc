@@ -35,8 +35,10 @@ class Editor {
   Editor(Dataset& data, const ReadOptions& options) : data_(data), options_(options), names_(data.items) {}
 
   void run() {
-    for (const std::string& text : options_.merge) merge(parse_rule(text, "merge"));
-    for (const std::string& text : options_.rename) rename(parse_rule(text, "rename"));
+    for (const std::string& text : options_.merge)
+      if (!text.empty()) merge(parse_rule(text, "merge"));
+    for (const std::string& text : options_.rename)
+      if (!text.empty()) rename(parse_rule(text, "rename"));
     leave_out(options_.drop, "");  // in tables most of them have gone already, cell by cell
     leave_out(options_.exclude, "exclude");
     keep_only();
@@ -79,6 +81,7 @@ class Editor {
         bool any = false;
         for (std::string& name : names_) {
           if (name.empty() || one.empty() || !matches_pattern(name, one)) continue;
+          if (flag.empty() && matches_any(name, options_.keep)) continue;
           name.clear();
           any = true;
         }

@@ -53,14 +53,14 @@ Dataset ballots_of(std::span<const std::string> orders, std::span<const std::str
   BallotRows rows;
   for (const std::string& text : orders) {
     std::string_view order = text;
-    const double weight = has_order_mark(order) ? take_count(order) : 1.0;
+    const bool is_item = std::ranges::find(items, text) != items.end();
+    const double weight = is_item ? 1.0 : take_count(order);
     rows.begin();
     const auto push = [&](std::string_view name) {
       if (names_nobody(name)) return;
       const ItemId item = item_meant(name, items);
       if (!rows.push(item)) throw DataError(fmt::format("--ballot: {} stands there twice", show_text(items[item])));
     };
-    const bool is_item = std::ranges::find(items, text) != items.end();
     if (!has_order_mark(order) && !is_item && order.find('=') == std::string_view::npos) {
       for (const std::string& name : split_list(order)) {
         push(name);

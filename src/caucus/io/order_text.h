@@ -1,6 +1,7 @@
 // A ranking on one line: "Ann > Bo = Cy", best first, = for a tie.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
 #include <string>
@@ -11,7 +12,12 @@
 
 namespace caucus {
 
-inline bool has_order_mark(std::string_view text) { return text.find('>') != std::string_view::npos; }
+// Is there a mark with a name before it? ">50K" and "<b>" have none.
+inline bool has_order_mark(std::string_view text) {
+  const std::size_t name = text.find_first_not_of(" \t>");
+  return name != std::string_view::npos && text.find('>', name) != std::string_view::npos &&
+         text.find('<') == std::string_view::npos;
+}
 
 // Calls visit(name, ends_group) for every name, best first. Blanks round names, empty names and a trailing mark are nothing.
 template <class Visit>

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "caucus/base/error.h"
+#include "caucus/infer/stopping.h"
 #include "caucus/service/families.h"
 #include "caucus/service/fit.h"
 #include "caucus/service/folds.h"
@@ -23,7 +24,7 @@ struct Scored {
 };
 
 // Says which family and fold the progress is of.
-class FoldObserver : public Observer {
+class FoldObserver : public Observer, public StopSource {
  public:
   explicit FoldObserver(Observer* outer) : outer_(outer) {}
   void enter(std::string where) { where_ = std::move(where); }
@@ -34,6 +35,7 @@ class FoldObserver : public Observer {
     told.phase = phase;
     return outer_->progress(told);
   }
+  bool stop_requested() const override { return caucus::stop_requested(outer_); }
   void warning(std::string_view message) override {
     if (outer_ != nullptr) outer_->warning(message);
   }

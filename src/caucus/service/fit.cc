@@ -18,12 +18,20 @@ Run begun_now(Run run) {
   return run;
 }
 
+const Family& family_of(const FitRequest& request) {
+  return request.family.empty() ? *families().front() : find_family(request.family);
+}
+
 }  // namespace
 
+bool goes_by(const FitRequest& request) {
+  return request.data == nullptr && !request.keep_data && request.paths.size() == 1 && family_of(request).takes_stream(request.options);
+}
+
 FitResult fit(const FitRequest& request, const Run& run) {
-  const Family& family = request.family.empty() ? *families().front() : find_family(request.family);
+  const Family& family = family_of(request);
   if (request.data != nullptr) return with_facts(family.fit(*request.data, request.options, run), {});
-  if (!request.keep_data && request.paths.size() == 1 && family.takes_stream(request.options)) {
+  if (goes_by(request)) {
     const std::string folder = request.spool_folder.empty() ? "." : request.spool_folder;
     RankingStream rankings = RankingStream::open(request.paths.front(), request.reading, folder);
     FitOutcome outcome = family.fit_stream(rankings, request.options, begun_now(run));

@@ -33,6 +33,9 @@ struct FitResult {
   std::optional<Dataset> kept;  // with keep_data
 };
 
+// Will fit() take the rankings piece by piece, reading and fitting at once?
+bool goes_by(const FitRequest& request);
+
 // Reads where it must, piece by piece where the family can, and fits. The time limit and the seconds count from the moment the data
 // are there. Throws UsageError, NoInputError, DataError, IoError; being stopped is a result (summary.stop_reason).
 FitResult fit(const FitRequest& request, const Run& run);

@@ -12,6 +12,7 @@
 #include "caucus/base/error.h"
 #include "caucus/base/parallel.h"
 #include "caucus/evaluate/heldout.h"
+#include "caucus/infer/stopping.h"
 #include "caucus/service/families.h"
 #include "caucus/service/fit.h"
 #include "caucus/service/folds.h"
@@ -21,7 +22,7 @@ namespace caucus {
 namespace {
 
 // Many fits, one observer: forwards "stop" to every fit and counts finished fits.
-class GridObserver : public Observer {
+class GridObserver : public Observer, public StopSource {
  public:
   GridObserver(Observer* outer, int total) : outer_(outer), total_(total) {}
 
@@ -38,6 +39,7 @@ class GridObserver : public Observer {
     if (outer_ != nullptr && outer_->progress({"fits", finished_, total_, 0.0}) == Flow::stop) stopped_ = true;
   }
   bool stopped() const { return stopped_; }
+  bool stop_requested() const override { return stopped_ || caucus::stop_requested(outer_); }
 
  private:
   Observer* outer_;

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <numeric>
 #include <sstream>
 
@@ -140,6 +141,26 @@ TEST(Fit, ACheckpointOfAnotherRunIsRefused) {
   options.nu = 2.0;
   EXPECT_THROW(run_fit(data, options, caucus::Run()), DataError);
   std::ofstream(options.checkpoint) << "not a checkpoint";
+  EXPECT_THROW(run_fit(data, options, caucus::Run()), DataError);
+  std::filesystem::remove(options.checkpoint);
+}
+
+// One changed byte anywhere: refused, where it could make the sampler run without end or take all memory.
+TEST(Fit, ADamagedCheckpointIsRefused) {
+  ClusterLabels truth;
+  const Dataset data = synthetic(6, 30, 2, 1.2, truth);
+  Options options = quick(Method::slice_gibbs);
+  options.checkpoint = temporary("damaged");
+  run_fit(data, options, caucus::Run());
+  std::ifstream file(options.checkpoint, std::ios::binary);
+  const std::string sound{std::istreambuf_iterator<char>(file), {}};
+  for (std::size_t k = 0; k < 40; ++k) {
+    std::string bytes = sound;
+    bytes[(sound.size() - 1) * k / 39] ^= static_cast<char>(1 << (k % 8));
+    std::ofstream(options.checkpoint, std::ios::binary) << bytes;
+    EXPECT_THROW(run_fit(data, options, caucus::Run()), DataError) << "byte " << k;
+  }
+  std::ofstream(options.checkpoint, std::ios::binary) << sound.substr(0, sound.size() / 2);
   EXPECT_THROW(run_fit(data, options, caucus::Run()), DataError);
   std::filesystem::remove(options.checkpoint);
 }

@@ -12,6 +12,7 @@
 #include "caucus/base/parallel.h"
 #include "caucus/infer/family.h"
 #include "caucus/infer/kernel_mallows/kernel.h"
+#include "caucus/infer/stopping.h"
 #include "caucus/model/consensus.h"
 
 namespace caucus::kernel_mallows {
@@ -19,16 +20,16 @@ namespace caucus::kernel_mallows {
 namespace {
 
 // Mean over pairs of ballots of opposed pairs per listed item, and theta with that mean code: E s = 1 / (e^theta - 1).
-double theta_from_distances(const RankingSet& rankings, std::size_t num_items, int threads) {
+double theta_from_distances(const RankingSet& rankings, std::size_t num_items, const Run& run) {
   struct Sums {
     double distance = 0.0, weight = 0.0;
   };
   const Blocks blocks(rankings.size(), 8);
   const Sums sums = parallel_fold(
-      blocks, threads, [] { return Sums(); },
+      blocks, run.threads, [] { return Sums(); },
       [&](Sums& total, std::size_t begin, std::size_t end) {
         GroupIndex index(num_items);
-        for (std::size_t i = begin; i < end; ++i) {
+        for (std::size_t i = begin; i < end && !should_stop(run); ++i) {
           index.set(rankings[i]);
           for (std::size_t j = 0; j < rankings.size(); ++j) {
             const double weight = rankings.weight(i) * (rankings.weight(j) - (i == j ? 1.0 : 0.0));
@@ -57,7 +58,7 @@ EbmsResult ebms(const Dataset& data, const EbmsOptions& options, const Run& run)
   std::iota(where.begin(), where.end(), 0u);
   result.stop_reason = StopReason::iteration_limit;
   while (result.iterations < options.iterations) {
-    const double theta = options.theta ? *options.theta : theta_from_distances(current, n, run.threads);
+    const double theta = options.theta ? *options.theta : theta_from_distances(current, n, run);
     result.kernel_theta = theta;
     const Kernel kernel(theta, n);
     std::vector<std::vector<ItemId>> moved(current.size());
@@ -65,7 +66,7 @@ EbmsResult ebms(const Dataset& data, const EbmsOptions& options, const Run& run)
     parallel_for(blocks.count(), run.threads, [&](std::size_t b) {
       GroupIndex index(n);
       std::vector<double> logs(current.size());
-      for (std::size_t i = blocks.begin(b); i < blocks.end(b); ++i) {
+      for (std::size_t i = blocks.begin(b); i < blocks.end(b) && !should_stop(run); ++i) {
         index.set(current[i]);
         for (std::size_t j = 0; j < current.size(); ++j)
           logs[j] = std::log(current.weight(j)) + kernel.log_weight(current[j], index);
@@ -78,6 +79,10 @@ EbmsResult ebms(const Dataset& data, const EbmsOptions& options, const Run& run)
         moved[i].resize(current.length(i));
       }
     });
+    if (should_stop(run)) {  // some have not moved: the ballots as they were before this step
+      result.stop_reason = why_stopped(run);
+      break;
+    }
     RankingSetBuilder builder;
     std::vector<std::uint32_t> next(current.size());
     bool same = true;

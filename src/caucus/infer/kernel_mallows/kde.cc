@@ -11,6 +11,7 @@
 #include "caucus/base/numeric.h"
 #include "caucus/base/parallel.h"
 #include "caucus/infer/family.h"
+#include "caucus/infer/stopping.h"
 #include "caucus/model/mallows.h"
 
 namespace caucus::kernel_mallows {
@@ -20,7 +21,7 @@ constexpr double smallest_theta = 1e-3;
 }
 
 double leave_one_out(const RankingSet& rankings, std::size_t num_items, double theta, std::span<const std::size_t> left_out,
-                     int threads) {
+                     int threads, const std::function<bool()>& stop) {
   const Kernel kernel(theta, num_items);
   const Blocks blocks(left_out.size(), 8);
   return parallel_fold(
@@ -28,7 +29,7 @@ double leave_one_out(const RankingSet& rankings, std::size_t num_items, double t
       [&](double& total, std::size_t begin, std::size_t end) {
         GroupIndex index(num_items);
         std::vector<double> logs(rankings.size());
-        for (std::size_t k = begin; k < end; ++k) {
+        for (std::size_t k = begin; k < end && !(stop && stop()); ++k) {
           const std::size_t i = left_out[k];
           index.set(rankings[i]);
           for (std::size_t j = 0; j < rankings.size(); ++j) {
@@ -56,9 +57,14 @@ Bandwidth choose_bandwidth(const RankingSet& rankings, std::size_t num_items, co
   double best = -infinity;
   bool stopped = false;
   const auto objective = [&](double log_theta) {
-    if (stopped) return -result.trace.back();
+    if (stopped) return -best;
     const double theta = std::exp(log_theta);
-    const double value = leave_one_out(rankings, num_items, theta, left_out, run.threads);
+    const double value = leave_one_out(rankings, num_items, theta, left_out, run.threads, [&run] { return should_stop(run); });
+    if (should_stop(run)) {  // the sum may be cut short
+      stopped = true;
+      result.stop_reason = why_stopped(run);
+      return -best;
+    }
     if (value > best) {
       best = value;
       result.theta = theta;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -29,7 +30,7 @@ struct KdeOptions {
 
 // sum over the given rankings of their log density when one ballot like them is left out.
 double leave_one_out(const RankingSet& rankings, std::size_t num_items, double theta, std::span<const std::size_t> left_out,
-                     int threads);
+                     int threads, const std::function<bool()>& stop = {});
 
 struct Bandwidth {
   double theta = 1.0;

@@ -51,9 +51,10 @@ double dot(std::span<const double> a, std::span<const double> b) {
 
 }  // namespace
 
-DistanceEngine::DistanceEngine(const RankingSet& rankings, const DistanceNormalizer& normalizer)
+DistanceEngine::DistanceEngine(const RankingSet& rankings, const DistanceNormalizer& normalizer, std::function<bool()> stop)
     : rankings_(rankings),
       normalizer_(normalizer),
+      stop_(std::move(stop)),
       num_items_(normalizer.num_items()),
       plain_(rankings, normalizer.num_items(), ConsensusMethod::local, {}),
       ranks_(rankings.size() * normalizer.num_items()) {
@@ -144,7 +145,7 @@ std::vector<ItemId> DistanceEngine::by_moves(std::span<const double> mass, std::
     for (std::size_t i = 0; i < n; ++i)
       for (std::size_t j = swaps ? i + 1 : 0; j < n; ++j) {
         if (i == j) continue;
-        if (--trials < 0) return order;
+        if (--trials < 0 || (stop_ && stop_())) return order;
         std::vector<ItemId> trial = order;
         if (swaps) {
           std::swap(trial[i], trial[j]);

@@ -11,7 +11,8 @@ namespace caucus::mallows_mixture {
 // Cayley's and Ulam's it is a local optimum under swaps of two items and moves of one.
 class DistanceEngine : public Engine {
  public:
-  DistanceEngine(const RankingSet& rankings, const DistanceNormalizer& normalizer);
+  // `stop`: a search for a centre that is asked to end keeps what it has.
+  DistanceEngine(const RankingSet& rankings, const DistanceNormalizer& normalizer, std::function<bool()> stop = {});
 
   std::size_t num_items() const override { return num_items_; }
   std::size_t num_rankings() const override { return rankings_.size(); }
@@ -33,6 +34,7 @@ class DistanceEngine : public Engine {
 
   const RankingSet& rankings_;
   const DistanceNormalizer& normalizer_;
+  std::function<bool()> stop_;
   std::size_t num_items_;
   MallowsEngine plain_;               // starts
   std::vector<std::uint32_t> ranks_;  // of all rankings, at place_of(item, ranking)

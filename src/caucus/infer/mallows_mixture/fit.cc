@@ -8,18 +8,20 @@
 #include "caucus/base/error.h"
 #include "caucus/base/numeric.h"
 #include "caucus/base/parallel.h"
+#include "caucus/data/weights.h"
 #include "caucus/infer/family.h"
 #include "caucus/infer/mallows_mixture/distance_engine.h"
 #include "caucus/infer/mallows_mixture/generalized_engine.h"
 #include "caucus/infer/mallows_mixture/subset_fit.h"
 #include "caucus/infer/mallows_mixture/tensor_fit.h"
+#include "caucus/infer/stopping.h"
 #include "caucus/model/stage.h"
 
 namespace caucus::mallows_mixture {
 
 ConsensusLimits limits_of(const Run& run) {
   ConsensusLimits limits;
-  if (run.time_limit < infinity) limits.stop = [&run] { return run.out_of_time(); };
+  limits.stop = [&run] { return should_stop(run); };
   return limits;
 }
 
@@ -72,7 +74,7 @@ void finish(FitResult& result, const Dataset& data, const MallowsMixtureOptions&
       result.trace.push_back(loglik);
   }
   const bool stopped = result.stop_reason == StopReason::interrupted || result.stop_reason == StopReason::time_limit;
-  // After a time limit the search stops at once, and the gap is that of its first bound.
+  // After a stop the search ends at once, and the gap is that of its first bound.
   if (result.centre_gaps.empty()) result.centre_gaps = engine->centre_gaps(result.parameters, run.threads);
   if (!stopped && with_errors && options.errors)
     result.errors = standard_errors(*engine, result.parameters, data.rankings.weights(), run.threads);
@@ -80,7 +82,7 @@ void finish(FitResult& result, const Dataset& data, const MallowsMixtureOptions&
     result.stability = bootstrap(data.rankings, data.num_items(), result.parameters,
                                  {options.iterations, options.tolerance, options.accelerate}, make_engine, options.bootstrap, run);
 
-  warn_about_groups(result, data.num_items(), data.rankings.total_weight());
+  warn_about_groups(result, data.num_items(), effective_size(data.rankings));
   if (result.starts.finished > 1 && result.starts.agreeing < 2 && !stopped)
     result.warnings.push_back(fmt::format("{} of {} starts ended at the best log-likelihood: more --starts may find a better one",
                                           result.starts.agreeing == 0 ? "none" : "only one", result.starts.finished));
@@ -107,9 +109,10 @@ FitResult fit_mallows(const Dataset& data, const MallowsOptions& options, const 
   if (options.distance != Distance::kendall) {
     require_accepted({true, false, false, false}, data,
                      fmt::format("family mallows under the {} distance", name_of(options.distance)));
-    const DistanceNormalizer normalizer(options.distance, n);
+    const std::function<bool()> stop = [&run] { return should_stop(run); };
+    const DistanceNormalizer normalizer(options.distance, n, 50.0, 1, false, stop);
     const MakeEngine make = [&](const RankingSet& rankings) -> std::unique_ptr<Engine> {
-      return std::make_unique<DistanceEngine>(rankings, normalizer);
+      return std::make_unique<DistanceEngine>(rankings, normalizer, stop);
     };
     FitResult result = from_multistart(run_multistart(data.rankings, n, options, make, run, 4.0));
     finish(result, data, options, make, true, run);

@@ -11,6 +11,7 @@
 #include "caucus/infer/mallows_mixture/mallows_engine.h"
 #include "caucus/infer/mallows_tensor/learn.h"
 #include "caucus/infer/mallows_tensor/polish.h"
+#include "caucus/infer/stopping.h"
 
 namespace caucus::mallows_mixture {
 
@@ -62,6 +63,12 @@ void require_few(std::size_t num_items, const std::string& source) {
   if (num_items > max_items)
     throw DataError(fmt::format("{}: {} counts triples of items and takes {} items at most, not {}; say --method em", source, who,
                                 max_items, num_items));
+}
+
+tensor::LearnOptions learn_options(const Run& run) {
+  tensor::LearnOptions options;
+  options.stop = [&run] { return should_stop(run); };
+  return options;
 }
 
 FitResult from_learned(const tensor::LearnResult& learned, std::span<const std::string> items) {
@@ -126,8 +133,12 @@ FitResult fit_by_tensor(const Dataset& data, const MallowsOptions& options, cons
   const tensor::CountSource source = [&](std::span<const ItemId> deleted) {
     return tensor::count_rankings(data.rankings, n, run.threads, deleted);
   };
-  const tensor::LearnResult learned = tensor::learn_two_mallows(source({}), source, {}, run.seed);
+  const tensor::LearnResult learned = tensor::learn_two_mallows(source({}), source, learn_options(run), run.seed);
   FitResult result = from_learned(learned, data.items);
+  if (should_stop(run)) {
+    result.stop_reason = why_stopped(run);
+    return result;
+  }
   if (!options.polish) return result;
 
   StopReason why = StopReason::converged;
@@ -168,8 +179,11 @@ FitResult fit_by_tensor(RankingStream& rankings, const MallowsOptions& options, 
   tensor::TopCounts counts(n);
   RankingSet piece;
   Dataset refused;  // the first piece with rankings that are not complete orders
-  while (rankings.next(piece)) {
-    if (!refused.rankings.empty()) continue;
+  StopReason why = StopReason::closed_form;
+  for (int pieces = 1; rankings.next(piece); ++pieces) {
+    // After a stop the counts are of what has gone by; the rest is only read, since the file records the digest of all.
+    const bool stopped = counts.total() > 0.0 && run.report({"counting", pieces, 0, counts.total()}, why) == Flow::stop;
+    if (stopped || !refused.rankings.empty()) continue;
     bool complete = !piece.has_ties();
     for (std::size_t i = 0; i < piece.size() && complete; ++i) complete = piece.length(i) == n;
     if (complete)
@@ -190,14 +204,27 @@ FitResult fit_by_tensor(RankingStream& rankings, const MallowsOptions& options, 
   const tensor::CountSource again = [&](std::span<const ItemId> deleted) {
     tensor::TopCounts rest(n - deleted.size());
     rankings.rewind();
-    while (rankings.next(piece)) rest.add(tensor::count_rankings(piece, n, run.threads, deleted));
+    while (!should_stop(run) && rankings.next(piece)) rest.add(tensor::count_rankings(piece, n, run.threads, deleted));
     return rest;
   };
-  FitResult result = from_learned(tensor::learn_two_mallows(counts, again, {}, run.seed), head.items);
+  FitResult result = from_learned(tensor::learn_two_mallows(counts, again, learn_options(run), run.seed), head.items);
 
   Evaluation total(n);
   rankings.rewind();
-  while (rankings.next(piece)) evaluate(piece, result.parameters, run, total);
+  bool all = true;
+  for (bool first = true; rankings.next(piece) && all; first = false) {
+    all = first || !should_stop(run);
+    if (all) evaluate(piece, result.parameters, run, total);
+  }
+  if (should_stop(run)) result.stop_reason = why_stopped(run);
+  // After a stop the first pieces stand for the rest.
+  const double share = rankings.total_weight() / (total.mass[0] + total.mass[1]);
+  if (!all) {
+    total.loglik *= share;
+    total.entropy *= share;
+    result.warnings.push_back(
+        fmt::format("stopped: the log-likelihood is extrapolated from {:.0f} % of the rankings", 100.0 / share));
+  }
   result.loglik = total.loglik;
   result.entropy = total.entropy;
   result.trace.push_back(total.loglik);

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "caucus/base/parallel.h"
+#include "caucus/data/weights.h"
 #include "caucus/infer/pl_mixture/bootstrap.h"
 #include "caucus/infer/pl_mixture/gibbs.h"
 #include "caucus/infer/pl_mixture/search.h"
@@ -32,10 +33,11 @@ void limit_spread(Parameters& parameters) {
   }
 }
 
-std::vector<Pieces> pieces_at(const Objective& objective, const Parameters& parameters, const Connectivity& graph) {
+std::vector<Pieces> pieces_at(const Objective& objective, const Parameters& parameters, const Connectivity& graph,
+                              double one_ballot) {
   std::vector<double> posterior;
   objective.evaluate(parameters, &posterior);
-  return find_pieces(objective, parameters, posterior, graph);
+  return find_pieces(objective, parameters, posterior, graph, one_ballot);
 }
 
 std::string list_items(const Dataset& data, const std::vector<std::size_t>& items) {
@@ -107,7 +109,7 @@ Solution sample_posterior(const Objective& objective, const Connectivity& graph,
     if (pass > 0) break;
     align_draws(start.parameters, draws.kept);
     // Items that only the prior holds must not move the others.
-    const std::vector<Pieces> pieces = pieces_at(objective, start.parameters, graph);
+    const std::vector<Pieces> pieces = pieces_at(objective, start.parameters, graph, 1.0);  // counts only
     for (Parameters& draw : draws.kept) centre_on_references(pieces, draw);
   }
   return start;
@@ -139,7 +141,9 @@ Result fit(const Dataset& data, const Options& options, const Run& run, const st
     result.warnings.push_back(std::move(message));
   };
   const Connectivity graph = connectivity(data);
-  result.strength = options.regularization.value_or(graph.strongly_connected ? 0.0 : automatic_strength);
+  // Weights that are no counts have no scale of their own: a ballot is this much of them (data/weights.h).
+  const double size = effective_size(data.rankings), one_ballot = size > 0.0 ? result.num_rankings / size : 1.0;
+  result.strength = options.regularization.value_or(graph.strongly_connected ? 0.0 : automatic_strength * one_ballot);
   if (!graph.strongly_connected) {
     const std::string what = describe(graph, data);
     if (result.strength > 0.0)
@@ -186,12 +190,12 @@ Result fit(const Dataset& data, const Options& options, const Run& run, const st
   const bool want_errors = maximum && (options.standard_errors == Toggle::on ||
                                        (options.standard_errors == Toggle::automatic && rows <= most_information_rows &&
                                         information_cost(objective) <= information_budget));
-  std::vector<Pieces> pieces = pieces_at(objective, parameters, graph);
+  std::vector<Pieces> pieces = pieces_at(objective, parameters, graph, one_ballot);
   if (want_errors && objective.total_weight() > 0.0 && result.stop_reason == StopReason::converged) {
     const Eigen::MatrixXd information = observed_information(objective, parameters);
     // The maximum to the last digits while the matrix is at hand; it hardly changes on the way.
     newton_step(objective, information, parameters, fixed_weights, pieces);
-    Uncertainty errors = uncertainty(objective, parameters, information, fixed_weights, pieces);
+    Uncertainty errors = uncertainty(objective, parameters, information / one_ballot, fixed_weights, pieces);
     if (errors.usable)
       result.errors = std::move(errors);
     else
@@ -207,7 +211,7 @@ Result fit(const Dataset& data, const Options& options, const Run& run, const st
   for (std::size_t k = 0; k < num; ++k) {
     result.unbounded.push_back(pieces[k].unbounded());
     if (num == 1) break;  // said above
-    if (last.responsibility[k] < 1.0) {
+    if (last.responsibility[k] < one_ballot) {
       warn(fmt::format("group {} is empty: less than one ranking belongs to it", k + 1));
     } else if (!result.unbounded[k].empty()) {
       warn(

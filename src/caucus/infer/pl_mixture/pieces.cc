@@ -13,8 +13,13 @@ namespace {
 class ComponentComparisons {
  public:
   ComponentComparisons(const Objective& objective, const Parameters& parameters, const std::vector<double>& posterior,
-                       std::size_t k)
-      : data_(objective.data()), posterior_(posterior), num_(parameters.num_components()), k_(k), rank_(data_.num_items()) {
+                       double one_ballot, std::size_t k)
+      : data_(objective.data()),
+        posterior_(posterior),
+        one_ballot_(one_ballot),
+        num_(parameters.num_components()),
+        k_(k),
+        rank_(data_.num_items()) {
     const auto utilities = parameters.component(k);
     by_rank_.resize(rank_.size());
     std::iota(by_rank_.begin(), by_rank_.end(), std::size_t{0});
@@ -89,12 +94,13 @@ class ComponentComparisons {
   template <class Visit>
   void for_each_ranking(Visit&& visit) const {
     for (std::size_t i = 0; i < data_.rankings.size(); ++i)
-      if (const double weight = data_.rankings.weight(i) * posterior_[i * num_ + k_]; weight > 0.0)
+      if (const double weight = data_.rankings.weight(i) / one_ballot_ * posterior_[i * num_ + k_]; weight > 0.0)
         visit(i, data_.rankings[i], weight);
   }
 
   const Dataset& data_;
   const std::vector<double>& posterior_;
+  double one_ballot_;
   std::size_t num_, k_;
   std::vector<std::size_t> rank_, by_rank_;  // 0: largest utility
 };
@@ -127,11 +133,11 @@ void Pieces::centre_on_reference(std::span<double> utilities) const {
 }
 
 std::vector<Pieces> find_pieces(const Objective& objective, const Parameters& parameters, const std::vector<double>& posterior,
-                                const Connectivity& all_comparisons) {
+                                const Connectivity& all_comparisons, double one_ballot) {
   const std::size_t n = objective.num_items();
   std::vector<Pieces> result;
   for (std::size_t k = 0; k < parameters.num_components(); ++k) {
-    const ComponentComparisons comparisons(objective, parameters, posterior, k);
+    const ComponentComparisons comparisons(objective, parameters, posterior, one_ballot, k);
     const std::vector<std::size_t> segment = comparisons.segments();
     std::vector<std::pair<std::size_t, int>> ordered;
     for (std::size_t i = 0; i < n; ++i) ordered.emplace_back(segment[i], all_comparisons.component_of_item[i]);

@@ -130,5 +130,30 @@ TEST(Pieces, EveryUselessErrorIsFlagged) {
     }
 }
 
+// Shares that add up to one, or to a million: the same groups, errors and flags, and nobody is called empty.
+TEST(Weights, TheirScaleDoesNotMatter) {
+  const Dataset counted = testing::draw(testing::random_parameters(2, 5, 4), 150, testing::Kind::top, 4);
+  std::vector<Result> results;
+  for (double scale : {1e-4, 1.0, 1e6}) {
+    Dataset data = counted;
+    RankingSetBuilder builder;
+    for (std::size_t i = 0; i < counted.rankings.size(); ++i)
+      builder.add(counted.rankings[i].items(), scale * (0.5 + 0.001 * static_cast<double>(i)));
+    data.rankings = builder.build();
+    results.push_back(fit(data, parse_options<Options>({{"components", "2"}}), caucus::Run{}));
+    const Result& one = results.back();
+    ASSERT_TRUE(one.errors);
+    for (const std::string& text : one.warnings) EXPECT_EQ(text.find("empty"), std::string::npos) << text;
+    EXPECT_EQ(one.unbounded, results.front().unbounded);
+    for (std::size_t j = 0; j < one.parameters.utilities.size(); ++j) {
+      EXPECT_NEAR(one.parameters.utilities[j], results.front().parameters.utilities[j], 1e-3);
+      const double error = one.errors->utilities[j], first = results.front().errors->utilities[j];
+      if (std::isnan(error)) continue;
+      EXPECT_NEAR(error, first, 1e-3 * first);
+      EXPECT_LT(error, 3.0);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace caucus::pl_mixture
