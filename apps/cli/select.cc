@@ -126,10 +126,10 @@ void run_select(SelectFlags& flags, Context& context) {
   Json selected = {{"criterion", name_of(selection.criterion)}, {"chosen_k", selection.chosen_k}, {"table", table}};
   if (!selection.unfinished.empty()) selected["unfinished"] = selection.unfinished;
 
-  Json model = Json::parse(
-      model_text(*selection.chosen.model, &selection.chosen.summary, facts_of(data), {CAUCUS_VERSION, context.command_line}));
+  Json model = Json::parse(model_text(*selection.chosen.model, &selection.chosen.summary, facts_of(data),
+                                      {CAUCUS_VERSION, context.command_line},
+                                      Record().set("reading", reading_record(read_options(flags.data), data.unranked))));
   model["selection"] = selected;
-  model["reading"] = reading_to_json(read_options(flags.data), data.unranked);
   if (!flags.out.empty()) write_file(flags.out, model.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
   for (const std::string& text : selection.chosen.summary.warnings) warning(context, text);
   if (flags.report.wanted()) {

@@ -138,7 +138,7 @@ TEST(Weights, TheirScaleDoesNotMatter) {
     Dataset data = counted;
     RankingSetBuilder builder;
     for (std::size_t i = 0; i < counted.rankings.size(); ++i)
-      builder.add(counted.rankings[i].items(), scale * (0.5 + 0.001 * static_cast<double>(i)));
+      builder.add(counted.rankings[i].items(), scale * (0.5 + 0.001 * std::sqrt(static_cast<double>(i) + 2.0)));
     data.rankings = builder.build();
     results.push_back(fit(data, parse_options<Options>({{"components", "2"}}), caucus::Run{}));
     const Result& one = results.back();
