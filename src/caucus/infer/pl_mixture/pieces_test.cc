@@ -146,9 +146,9 @@ TEST(Weights, TheirScaleDoesNotMatter) {
     for (const std::string& text : one.warnings) EXPECT_EQ(text.find("empty"), std::string::npos) << text;
     EXPECT_EQ(one.unbounded, results.front().unbounded);
     for (std::size_t j = 0; j < one.parameters.utilities.size(); ++j) {
-      EXPECT_NEAR(one.parameters.utilities[j], results.front().parameters.utilities[j], 1e-3);
       const double error = one.errors->utilities[j], first = results.front().errors->utilities[j];
-      if (std::isnan(error)) continue;
+      if (std::isnan(error)) continue;  // unbounded: how far such a utility ran says nothing
+      EXPECT_NEAR(one.parameters.utilities[j], results.front().parameters.utilities[j], 1e-3);
       EXPECT_NEAR(error, first, 1e-3 * first);
       EXPECT_LT(error, 3.0);
     }
