@@ -67,8 +67,12 @@ Scored run_contender(const Contender& contender, const std::vector<Split>& split
       observer.enter(fmt::format("{}, fold {} of {}", contender.label, fold + 1, splits.size()));
       FitOutcome outcome;
       if (choose) {
-        Selection selection =
-            select(split.train, {.family = contender.family, .options = contender.options, .candidates = candidates}, run);
+        Selection selection = select(split.train,
+                                     {.family = contender.family,
+                                      .options = contender.options,
+                                      .candidates = candidates,
+                                      .criterion = contender.family == "m4" ? Criterion::cv : Criterion::ebic},
+                                     run);
         interrupted = interrupted || selection.interrupted;
         result.row.folds_at_largest += candidates.size() > 1 && selection.chosen_k == candidates.back() ? 1 : 0;
         outcome = std::move(selection.chosen);
