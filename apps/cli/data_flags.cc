@@ -4,6 +4,7 @@
 #include <system_error>
 
 #include "caucus/base/error.h"
+#include "caucus/evaluate/identifiable.h"
 #include "commands.h"
 
 namespace caucus::cli {
@@ -56,6 +57,12 @@ Dataset read_data(const Context& context, const DataFlags& flags, std::optional<
   Dataset data = read_dataset(flags.path, read_options(flags, fallback));
   print_warnings(context, data);
   return data;
+}
+
+std::optional<std::string> warn_no_groups(const Context& context, const Dataset& data) {
+  std::optional<std::string> why = why_no_groups(data);
+  if (why) warning(context, *why);
+  return why;
 }
 
 RankingStream open_stream(const DataFlags& flags) {

@@ -5,6 +5,7 @@
 #include "caucus/base/error.h"
 #include "caucus/base/parallel.h"
 #include "caucus/service/families.h"
+#include "caucus/service/select.h"
 #include "commands.h"
 #include "report.h"
 
@@ -44,7 +45,17 @@ std::vector<SharedOption> collect_options() {
   return collected;
 }
 
+// Is the number of groups for us to choose? Not where the user gives it, a start file does, or the method has its own.
+bool chooses_groups(const FamilyInfo& info, const OptionMap& options) {
+  const bool has_number = std::ranges::any_of(info.options, [](const OptionInfo& option) { return option.name == "components"; });
+  const auto given = options.find("components");
+  const auto method = options.find("method");
+  return has_number && (given == options.end() || given->second == "auto") && !options.contains("init-file") &&
+         (method == options.end() || method->second != "tensor");
+}
+
 void run_fit(const FitFlags& flags, const CLI::App& command, Context& context) {
+  const bool text = wants_text(context, {flags.out, flags.report});
   const Family& family = find_family(flags.family);
   const FamilyInfo info = family.info();
 
@@ -61,8 +72,16 @@ void run_fit(const FitFlags& flags, const CLI::App& command, Context& context) {
     options[name] = value.empty() ? "on" : value;
   }
 
+  bool choose = chooses_groups(info, options);
+  const bool asked = options.contains("components") && options["components"] == "auto";
+  if (asked) options.erase("components");
+  choose = choose && !family.takes_stream(options);
+  if (asked && !choose)
+    throw UsageError(fmt::format("-k auto: {} has no number of groups to choose here; leave -k out", flags.family));
+
   Dataset data;
   FitOutcome outcome;
+  Selection selection;
   nlohmann::ordered_json model;
   const auto fit = [&](auto&& how) {
     ProgressObserver observer(context);
@@ -85,27 +104,40 @@ void run_fit(const FitFlags& flags, const CLI::App& command, Context& context) {
   } else {
     data = read_data(context, flags.data);
     InterruptGuard guard;
-    fit([&](const Run& run) { return family.fit(data, options, run); });
+    if (choose) {
+      fit([&](const Run& run) {
+        selection = select(data, {.family = flags.family, .options = options}, run);
+        return std::move(selection.chosen);
+      });
+      if (selection.interrupted) outcome.summary.stop_reason = StopReason::interrupted;
+    } else {
+      const bool several = options.contains("components") && options["components"] != "1";
+      const std::optional<std::string> no_groups = several ? warn_no_groups(context, data) : std::nullopt;
+      fit([&](const Run& run) { return family.fit(data, options, run); });
+      if (no_groups) outcome.summary.warnings.insert(outcome.summary.warnings.begin(), *no_groups);
+    }
     model = model_to_json(outcome, data, {CAUCUS_VERSION, context.command_line});
+    if (choose) model["selection"] = to_json(selection);
   }
   if (!flags.out.empty()) write_file(flags.out, model.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
-  for (const std::string& text : outcome.summary.warnings) warning(context, text);
+  for (const std::string& one : outcome.summary.warnings) warning(context, one);
   const auto write = [&] {
     ReportRequest request;
     request.models.push_back({flags.out.empty() ? flags.family : flags.out, nlohmann::json(model), std::move(outcome.model)});
     request.data = &data;
     write_report(context, std::move(request), flags.report);
-    note(context, fmt::format("Report written to {}", flags.report));
+    note_written(context, "Report", flags.report);
   };
   if (!flags.report.empty()) write();
   if (context.json) {
-    model.erase("components");
     if (!flags.out.empty()) model["model"] = flags.out;
     print_json(model);
-  } else {
-    print(show_fit(model, context));
-    if (!flags.out.empty()) note(context, fmt::format("Model written to {}", flags.out));
   }
+  if (text) {
+    for (const std::string& sentence : selection.why) print(wrapped(sentence, 2) + "\n");
+    print((selection.why.empty() ? "" : "\n") + show_fit(model, context));
+  }
+  note_written(context, "Model", flags.out);
   if (outcome.summary.stop_reason == StopReason::interrupted) {
     note(context, "Interrupted: this is the best result so far.");
     context.exit_code = Exit::interrupted;
@@ -139,13 +171,14 @@ void add_fit(CLI::App& app, Context& context) {
     const std::string group = everywhere ? "Model" : fmt::format("Model ({})", fmt::join(option.families, ", "));
     std::string help = option.info.help;
     if (!option.info.choices.empty()) help += fmt::format(": {}", fmt::join(option.info.choices, "|"));
-    help += fmt::format(" [{}]", option.info.default_value);
+    help += fmt::format(" [{}]", option.info.name == "components" ? "auto: chosen" : option.info.default_value);
     CLI::Option* added = command->add_option(flag, flags->values[option.info.name], help)->group(group)->type_name("");
     const bool is_switch = option.info.choices == std::vector<std::string>{"on", "off"};
     if (is_switch) added->expected(0, 1);
   }
-  command->footer(examples({"caucus fit votes.soi                            one Plackett-Luce model: what all prefer",
+  command->footer(examples({"caucus fit votes.soi                            as many groups as the ballots show",
                             "caucus fit votes.soi -k 3 --out model.json      three groups",
+                            "caucus fit votes.soi -k 1                       one Plackett-Luce model: what all prefer",
                             "caucus fit races.soi --unranked absent          unlisted items took no part",
                             "caucus fit arena.csv --json                     pairwise battles, result as JSON"}));
   command->callback([flags, command, &context] { run_fit(*flags, *command, context); });

@@ -35,12 +35,13 @@ nlohmann::ordered_json scores_of_ballots(const RegressionModel& model, const Pre
 }
 
 void run_predict(const PredictFlags& flags, Context& context) {
+  const bool text = wants_text(context, {flags.out});
   const RegressionModel model = RegressionModel::load(flags.model);
   const std::optional<MissingValues> missing = flags.missing.empty() ? std::nullopt : enum_from_name<MissingValues>(flags.missing);
   const Table table = read_table(flags.data.path);
-  for (const std::string& text : table.warnings) warning(context, fmt::format("{}: {}", table.source, text));
+  for (const std::string& one : table.warnings) warning(context, fmt::format("{}: {}", table.source, one));
   const Predictions predictions = predict_table(model, table, missing);
-  for (const std::string& text : predictions.warnings) warning(context, fmt::format("{}: {}", table.source, text));
+  for (const std::string& one : predictions.warnings) warning(context, fmt::format("{}: {}", table.source, one));
 
   fmt::memory_buffer csv;
   const auto out = std::back_inserter(csv);
@@ -69,12 +70,12 @@ void run_predict(const PredictFlags& flags, Context& context) {
                                      json["log_loss"].get<double>());
     if (json.contains("auc")) scores += fmt::format(", AUC {:.4f}", json["auc"].get<double>());
     scores += fmt::format(", over {} {}", json["num_scored"].get<double>(), model.ranking ? "ballots" : "rows");
-    if (flags.out.empty())
+    if (flags.out.empty() || flags.out == "-")
       note(context, scores);
-    else
+    else if (text)
       print(scores + "\n");
   }
-  if (!flags.out.empty()) note(context, fmt::format("Predictions written to {}", flags.out));
+  note_written(context, "Predictions", flags.out);
 }
 
 }  // namespace
