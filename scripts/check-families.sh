@@ -13,7 +13,7 @@ while IFS= read -r hit; do complain "$hit" "a family's name outside infer/"; don
   grep -rnE "\"($names)\"" src/caucus apps --include='*.h' --include='*.cc' --include='*.ts' |
     grep -vE '^src/caucus/infer/|_(test|bench)\.cc:' || true)
 
-# record_json.h and model_json.h are private to the writer and reader of model files.
+# record_json.h and model_json.h are private to the writer and reader of model files; the regression keeps checkpoints of its own.
 while IFS= read -r hit; do complain "$hit" "JSON in a header"; done < <(
-  grep -rnE 'nlohmann' src/caucus/{infer,result,evaluate} --include='*.h' | grep -vE '^src/caucus/result/(record|model)_json\.h:' || true)
+  grep -rnE 'nlohmann' src/caucus/{infer,result,evaluate} --include='*.h' | grep -vE '^src/caucus/result/(record|model)_json\.h:|^src/caucus/infer/pl_regression/' || true)
 exit $bad
