@@ -25,6 +25,7 @@ void add_check(CLI::App& app, Context& context);
 #ifdef CAUCUS_REPORT
 void add_report(CLI::App& app, Context& context);
 #endif
+void add_name(CLI::App& app, Context& context);
 void add_families(CLI::App& app, Context& context);
 void add_regress(CLI::App& app, Context& context);
 void add_predict(CLI::App& app, Context& context);

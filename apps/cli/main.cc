@@ -36,6 +36,7 @@ int run(int argc, char** argv, Context& context) {
 #ifdef CAUCUS_REPORT
   add_report(app, context);
 #endif
+  add_name(app, context);
   add_families(app, context);
   add_regress(app, context);
   add_predict(app, context);

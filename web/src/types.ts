@@ -122,13 +122,13 @@ export interface Leaderboard {
   groups: { item: number; elo: number; low?: number | null; high?: number | null; rank_low?: number; rank_high?: number }[][];
 }
 
-// A column beside the rankings: how many of each group have each value.
+// A column beside the rankings: how many of each group, by memberships, have each value.
 export interface Composition {
   column: string;
   values: string[];
   everyone: number[]; // rankings by value
   groups: { count: number[]; share: number[]; low: number[]; high: number[] }[];
-  left_out: number; // rankings without a value
+  left_out: number; // rankings with rarer values
 }
 
 export interface Pairs {

@@ -142,7 +142,7 @@ TEST(Regroup, AMoveSeedsAGroupAtACard) {
   const double uniform = -std::lgamma(9.0);
   for (std::size_t i = 0; i < all.size(); ++i) {
     standing.log_probs.push_back(uniform);
-    standing.memberships.insert(standing.memberships.end(), {0.5, 0.3, 0.2});
+    for (std::size_t k = 0; k < 3; ++k) standing.memberships.push_back(i % 3 == k ? 0.8 : 0.1);
   }
   RandomStream random(4);
   const std::vector<Regrouping> moves = regrouper.moves(standing, 3, random);

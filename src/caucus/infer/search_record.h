@@ -19,7 +19,7 @@ struct SearchRecord {
 
 // As a fit's summary keeps it.
 inline Starts starts_of(const SearchRecord& record) {
-  return {.tried = record.tried, .finished = record.finished, .agreeing = record.agreeing, .chance_of_a_better = record.missed()};
+  return {record.tried, record.finished, record.agreeing, {}, record.missed()};
 }
 
 }  // namespace caucus

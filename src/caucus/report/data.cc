@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "caucus/base/error.h"
-#include "caucus/evaluate/composition.h"
+#include "caucus/evaluate/group_shares.h"
 #include "caucus/report/counted.h"
 #include "caucus/report/parts.h"
 #include "caucus/result/model_json.h"
@@ -187,29 +187,46 @@ void describe(const ReportRequest& request, const ReportModel& one, Parts& parts
   parts.words = report::describe_groups(parts.view, parts.counted ? &*parts.counted : nullptr, parts.facts, nouns_of(request));
 }
 
-// The columns beside the rankings that tell something, by group.
+// The columns beside the rankings that tell something, by group: not those with one value, nor those with nearly as many as rows (a
+// name, a ballot's id). Of many values the most frequent are kept.
 Json composition_json(const Parts& parts) {
+  constexpr std::size_t most_values = 24;
   Json columns = Json::array();
   if (group_labels(parts).empty()) return columns;
+  const std::size_t k_all = parts.view.groups.size();
   for (const Column& column : parts.data->covariates) {
-    const auto found = composition(*parts.data, column, group_labels(parts), parts.num_shown);
-    if (!found) continue;
-    Json groups = Json::array();
-    for (const std::vector<Share>& shares : found->groups) {
-      std::vector<double> count, share, low, high;
-      for (const Share& one : shares) {
-        count.push_back(one.count);
-        share.push_back(one.share);
-        low.push_back(one.low);
-        high.push_back(one.high);
-      }
-      groups.push_back({{"count", rounded(count, 12)}, {"share", rounded(share)}, {"low", rounded(low)}, {"high", rounded(high)}});
+    const GroupShares found = group_shares(*parts.data, parts.voters.probabilities, k_all, column.name);
+    const std::size_t num_values = found.values.size();
+    if (num_values < 2 || num_values > parts.data->rankings.num_rows() / 2) continue;
+    std::vector<std::size_t> kept(num_values);
+    std::iota(kept.begin(), kept.end(), std::size_t{0});
+    std::stable_sort(kept.begin(), kept.end(),
+                     [&](std::size_t a, std::size_t b) { return found.overall[a].count > found.overall[b].count; });
+    kept.resize(std::min(num_values, most_values));
+    std::sort(kept.begin(), kept.end());  // as the values follow each other
+    Json values = Json::array(), everyone = Json::array(), groups = Json::array();
+    double shown = 0.0;
+    for (std::size_t v : kept) {
+      values.push_back(found.values[v]);
+      everyone.push_back(rounded(found.overall[v].count, 12));
+      shown += found.overall[v].count;
     }
-    columns.push_back({{"column", found->column},
-                       {"values", found->values},
-                       {"everyone", rounded(found->everyone, 12)},
+    for (std::size_t k = 0; k < parts.num_shown; ++k) {
+      Json group = {{"count", Json::array()}, {"share", Json::array()}, {"low", Json::array()}, {"high", Json::array()}};
+      for (std::size_t v : kept) {
+        const Share& one = found.of_group[k * num_values + v];
+        group["count"].push_back(rounded(one.count));
+        group["share"].push_back(rounded(one.share));
+        group["low"].push_back(rounded(one.low));
+        group["high"].push_back(rounded(one.high));
+      }
+      groups.push_back(std::move(group));
+    }
+    columns.push_back({{"column", found.column},
+                       {"values", std::move(values)},
+                       {"everyone", std::move(everyone)},
                        {"groups", std::move(groups)},
-                       {"left_out", rounded(found->left_out, 12)}});
+                       {"left_out", rounded(found.total - shown, 12)}});
   }
   return columns;
 }

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "caucus/io/stream.h"
 #include "caucus/service/families.h"
 
 namespace caucus::service {

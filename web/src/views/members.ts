@@ -14,7 +14,7 @@ export const composition: ViewMaker = (state) => {
     id: "composition",
     title: "Who is in each group",
     size: "big",
-    lead: "Counted: of the rankings assigned to a group, the share with each value. Lines are 95% intervals; bars: everyone.",
+    lead: "Of a group, the share with each value; a ranking counts for each group with the probability that it belongs there. Lines are 95% intervals; bars: everyone, as counted.",
     draw(width, redraw) {
       const found = all[at], visible = state.visible(), values = found.values.map((_, v) => v), shown = pager.slice(values);
       const total = found.everyone.reduce((a, b) => a + b, 0);
@@ -35,7 +35,7 @@ export const composition: ViewMaker = (state) => {
         });
       });
       return { drawing, controls: [...(all.length > 1 ? [selectBox("Column", all.map((one, i) => [String(i), one.column]), String(at), (v) => { at = Number(v); pager.page = 0; redraw(); })] : []), legend(visible.map((k) => [state.colour(k), state.name(k)])), ...pager.control(values.length, "Values", redraw)],
-        note: found.left_out > 0 ? `${count(found.left_out)} rankings without a value are left out.` : undefined };
+        note: found.left_out > 0 ? `${count(found.left_out)} rankings with rarer values are not shown.` : undefined };
     },
     table: () => ({ columns: ["column", "value", "everyone", ...model.groups.flatMap((_, k) => [`${state.name(k)}: count`, `${state.name(k)}: share`, `${state.name(k)}: low`, `${state.name(k)}: high`])],
       rows: all.flatMap((one) => one.values.map((value, v) => [one.column, value, one.everyone[v], ...one.groups.flatMap((g) => [g.count[v], g.share[v], g.low[v], g.high[v]])])) }),

@@ -143,9 +143,9 @@ TEST(M4, ObjectiveFallsAtEveryStep) {
   };
   for (int sweep = 0; sweep < 10; ++sweep) {
     falls("weights", solve_weights);
-    falls("cccp", cccp_sweep);
+    falls("cccp", [](const RankingSet& rankings, State& at) { cccp_sweep(rankings, at); });
     falls("centres", solve_centres);
-    falls("dispersions", solve_dispersions);
+    falls("dispersions", [](const RankingSet& rankings, State& at) { solve_dispersions(rankings, at); });
   }
   // CCCP alone, many sweeps.
   State other = start_from_labels(data.rankings, 6, labels, 3);

@@ -14,8 +14,8 @@ namespace caucus::mallows_mixture {
 namespace {
 
 constexpr std::size_t screen_above = 20'000, screen_size = 8'000;
-// Work is counted in distances of a ranking from a centre, with what goes with them; about two nanoseconds a unit.
-constexpr double budget = 1.2e9;
+// Work is counted in distances of a ranking from a centre, with what goes with them; about half a nanosecond a unit.
+constexpr double budget = 4e9;
 
 using Tell = std::function<StopReason*(int iteration, double loglik)>;
 

@@ -243,9 +243,10 @@ TEST(MallowsSubsets, LongRankingsStateTheirError) {
   MallowsOptions options;
   options.completions = 64;
   const FitResult result = fit_mallows(data, options, caucus::Run{});
-  ASSERT_TRUE(result.details.contains("monte_carlo"));
-  EXPECT_EQ(result.details["monte_carlo"]["completions"], 64);
-  EXPECT_GT(result.details["monte_carlo"]["loglik_error"].get<double>(), 0.0);
+  ASSERT_TRUE(result.monte_carlo);
+  const RecordView error = result.details.view().object("monte_carlo");
+  EXPECT_EQ(error.number("completions"), 64.0);
+  EXPECT_GT(error.number("loglik_error"), 0.0);
   EXPECT_GT(result.parameters.theta[0][0], 0.02);
   EXPECT_LT(result.parameters.theta[0][0], 0.12);
 }
