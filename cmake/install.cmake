@@ -7,6 +7,7 @@ endforeach()
 install(TARGETS ${targets} EXPORT caucusTargets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(TARGETS caucus_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(DIRECTORY ${PROJECT_BINARY_DIR}/man/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(DIRECTORY src/caucus DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 install(EXPORT caucusTargets NAMESPACE caucus:: DESTINATION ${package_dir})
 configure_package_config_file(cmake/caucusConfig.cmake.in ${CMAKE_CURRENT_BINARY_DIR}/caucusConfig.cmake

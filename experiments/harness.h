@@ -90,6 +90,7 @@ std::vector<Target> paper3_targets();
 std::vector<Target> paper4_targets();
 std::vector<Target> paper5_targets();
 std::vector<Target> findings_targets();  // of no paper
+std::vector<Target> choosing_targets();
 
 struct Series {
   std::string name;

@@ -28,7 +28,8 @@ using namespace caucus::experiments;
 
 std::vector<Target> all_targets() {
   std::vector<Target> all;
-  for (const auto& paper : {paper1_targets, paper2_targets, paper3_targets, paper4_targets, paper5_targets, findings_targets})
+  for (const auto& paper :
+       {paper1_targets, paper2_targets, paper3_targets, paper4_targets, paper5_targets, findings_targets, choosing_targets})
     for (Target& target : paper()) all.push_back(std::move(target));
   return all;
 }

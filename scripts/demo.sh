@@ -8,7 +8,7 @@ mkdir -p "$out"
 say() { printf '\n$ caucus %s\n' "$*"; "$caucus" "$@"; }
 
 say info examples/town.soi
-say fit examples/town.soi -k 3 --out "$out/town.json"
+say fit examples/town.soi --out "$out/town.json"
 say assign "$out/town.json" examples/town.soi --out "$out/members.csv"
 if "$caucus" report --help >/dev/null 2>&1; then  # left out by -DCAUCUS_REPORT=OFF
   say report "$out/town.json" --data examples/town.soi --out "$out/report.html"

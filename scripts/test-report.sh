@@ -41,7 +41,7 @@ for family in $families; do
   "$caucus" fit "$votes" --family "$family" "${more[@]}" --out "$out/$family.json" --report "$out/$family.html" --quiet >/dev/null
 done
 "$caucus" select "$out/votes.soi" -k 1..3 --out "$out/chosen.json" --report "$out/select.html" --quiet >/dev/null
-"$caucus" fit "$out/votes.soi" --out "$out/one.json" --quiet >/dev/null
+"$caucus" fit "$out/votes.soi" -k 1 --out "$out/one.json" --quiet >/dev/null
 "$caucus" report "$out/one.json" "$out/pl.json" --data "$out/votes.soi" --out "$out/changes.html" --quiet
 "$caucus" report "$out/pl.json" --out "$out/no-data.html" --quiet
 "$caucus" compare "$out/votes.soi" --families pl,mallows,kde -k 1..2 --folds 3 --out "$out/compared.json" --report "$out/compare.html" --quiet >/dev/null

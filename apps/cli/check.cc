@@ -1,9 +1,23 @@
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "caucus/evaluate/goodness.h"
 #include "commands.h"
 
 namespace caucus::cli {
+
+namespace {
+
+// How many ballots were compared, and why not all.
+std::string ballots_used(const Goodness& goodness, const Dataset& data) {
+  const double all = data.rankings.total_weight();
+  if (static_cast<double>(goodness.num_ballots) >= all) return fmt::format("All {} ballots", goodness.num_ballots);
+  return fmt::format("{} of {} ballots, drawn at random to save time (--max-ballots {:.0f} takes all),", goodness.num_ballots, all,
+                     std::ceil(all));
+}
+
+}  // namespace
 
 void add_check(CLI::App& app, Context& context) {
   struct Flags {
@@ -40,20 +54,26 @@ void add_check(CLI::App& app, Context& context) {
           worst.push_back({{"what", one.what}, {"observed", one.observed}, {"expected", one.expected}, {"z", one.z}});
         checks.push_back({{"name", check.name}, {"statistic", check.statistic}, {"p_value", check.p_value}, {"worst", worst}});
       }
-      print_json({{"num_ballots", goodness.num_ballots}, {"replicates", goodness.replicates}, {"checks", checks}});
+      print_json({{"num_ballots", goodness.num_ballots},
+                  {"num_rankings", json_count(data.rankings.total_weight())},
+                  {"replicates", goodness.replicates},
+                  {"checks", checks}});
       return;
     }
     const Style style(context.color_stdout());
-    std::string text =
-        fmt::format("{} ballots against {} data sets simulated from the model\n", goodness.num_ballots, goodness.replicates);
+    std::string text = wrapped(fmt::format("{} against {} data sets simulated from the model", ballots_used(goodness, data),
+                                           goodness.replicates)) +
+                       "\n";
     for (const GoodnessCheck& check : goodness.checks) {
       const bool fits = check.p_value > 0.05;
       text += fmt::format("\n{}{}{}: p = {:.3f}, {}{}{}\n", style.bold, check.name, style.reset, check.p_value,
                           fits ? "" : style.warn, fits ? "no sign of misfit" : "the model does not account for them", style.reset);
       if (!fits)
         for (const Discrepancy& one : check.worst)
-          text += fmt::format("  {}: {:.0f}, expected {:.0f} ({:+.1f} standard deviations)\n", printable(one.what), one.observed,
-                              one.expected, one.z);
+          text += wrapped(fmt::format("  {}: {:.0f}, expected {:.0f} ({:+.1f} standard deviations)", printable(one.what),
+                                      one.observed, one.expected, one.z),
+                          4) +
+                  "\n";
     }
     text +=
         "\nIf the model was fitted to these ballots it has adapted to them, and p errs towards \"no sign of misfit\": a small p "

@@ -30,6 +30,10 @@ void add_families(CLI::App& app, Context& context);
 void add_regress(CLI::App& app, Context& context);
 void add_predict(CLI::App& app, Context& context);
 void add_completion(CLI::App& app, Context& context);
+void add_help(CLI::App& app, Context& context);  // help, and the pages of the manual
+std::string help_text(const CLI::App& app);
+// What was not understood and, where one is near, the word that was meant.
+std::string explain_unknown_words(const CLI::App& app, const std::vector<std::string>& words);
 
 // Flags about how to read a data file, shared by all commands that take one.
 struct DataFlags {
@@ -47,14 +51,16 @@ ReadOptions read_options(const DataFlags& flags, std::optional<Unranked> fallbac
 std::vector<std::string> data_paths(const DataFlags& flags);
 // Reads the files and prints their warnings. `fallback` is used where --unranked is not given.
 Dataset read_data(const Context& context, const DataFlags& flags, std::optional<Unranked> fallback = std::nullopt);
-// The folder for temporary files (TMPDIR).
-std::string temporary_folder();
+std::string temporary_folder();  // TMPDIR
 void print_warnings(const Context& context, const Dataset& data);
 // The flags with what a model file remembers of how its data were read, and a note that says so.
 DataFlags recall(const Context& context, const DataFlags& flags, const nlohmann::json& model);
 // Reads a data file for a model: read as the model's data were, unlisted items as the model says, items matched by name, kind
 // checked.
 Dataset read_data_for(const Context& context, const DataFlags& flags, const LoadedModel& loaded, const std::string& model_path);
+
+// Where these ballots cannot tell groups apart: says so, and returns the words.
+std::optional<std::string> warn_no_groups(const Context& context, const Dataset& data);
 
 // An example block for --help.
 std::string examples(std::initializer_list<const char*> lines);

@@ -71,7 +71,11 @@ nlohmann::ordered_json json_count(double count) { return nlohmann::ordered_json(
 void note(const Context& context, std::string_view text) {
   if (!context.quiet) write_all(stderr, fmt::format("{}\n", text));
 }
+void note_written(const Context& context, std::string_view what, const std::string& path) {
+  if (!path.empty() && path != "-") note(context, fmt::format("{} written to {}", what, path));
+}
 void warning(const Context& context, std::string_view text) {
+  if (context.quiet || !context.warned.emplace(text).second) return;
   const Style style(context.color_stderr());
   write_all(stderr, fmt::format("{}warning:{} {}\n", style.warn, style.reset, printable(text)));
 }
@@ -84,6 +88,15 @@ void error(const Context& context, std::string_view text) {
     begin = end + 1;
   }
   write_all(stderr, safe);
+}
+
+bool wants_text(const Context& context, std::initializer_list<std::string> paths) {
+  std::size_t written = 0, on_stdout = 0;
+  for (const std::string& path : paths) written += path.empty() ? 0 : 1, on_stdout += path == "-" ? 1 : 0;
+  if (on_stdout + (context.json ? 1 : 0) > 1)
+    throw UsageError(context.json ? "--json and a file called - would both fill standard output: name a file, or leave --json out"
+                                  : "two results would be mixed on standard output: name a file for one of them");
+  return !context.json && on_stdout == 0 && !(context.quiet && written > 0);
 }
 
 InterruptGuard::InterruptGuard() {
@@ -161,6 +174,27 @@ std::string fit_width(std::string_view text, std::size_t width) {
     used += next;
   }
   return result + "…" + std::string(width > used + 1 ? width - used - 1 : 0, ' ');
+}
+
+std::string wrapped(std::string_view text, std::size_t indent) {
+  constexpr std::size_t width = 80;
+  std::string result;
+  std::size_t column = 0;
+  for (std::size_t begin = 0; begin < text.size();) {
+    // A word with the blanks before it; those at the beginning of the text stay.
+    const std::size_t word = std::min(text.find_first_not_of(' ', begin), text.size());
+    const std::size_t end = std::min(text.find(' ', word), text.size());
+    std::string_view piece = text.substr(begin, end - begin);
+    if (column + display_width(piece) > width && begin > 0) {
+      result += "\n" + std::string(indent, ' ');
+      column = indent;
+      piece = text.substr(word, end - word);
+    }
+    result += piece;
+    column += display_width(piece);
+    begin = end;
+  }
+  return result;
 }
 
 std::string printable(std::string_view text) {

@@ -3,7 +3,9 @@
 
 #include <atomic>
 #include <chrono>
+#include <initializer_list>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,6 +25,7 @@ struct Context {
   std::string command_line;
   std::vector<std::string> arguments;  // its words after the program's name
   int exit_code = Exit::ok;
+  mutable std::set<std::string, std::less<>> warned;  // so that no warning is given twice
 
   bool color_stdout() const;
   bool color_stderr() const;
@@ -33,9 +36,15 @@ void print(std::string_view text);
 void print_json(const nlohmann::ordered_json& json);
 // A sum of weights: a whole number where it is one.
 nlohmann::ordered_json json_count(double count);
-void note(const Context& context, std::string_view text);     // silent with --quiet
-void warning(const Context& context, std::string_view text);  // "warning: ..."
+void note(const Context& context, std::string_view text);  // silent with --quiet
+// "Model written to m.json": silent where there is no path or the path is standard output.
+void note_written(const Context& context, std::string_view what, const std::string& path);
+void warning(const Context& context, std::string_view text);  // "warning: ...", once; silent with --quiet
 void error(const Context& context, std::string_view text);    // "caucus: ..."
+
+// Standard output holds one thing: what a path of "-" writes, the JSON object, or the text for a person. Throws UsageError where
+// two would mix; answers whether the text is wanted: not beside a "-", nor with --quiet where a file holds the result.
+bool wants_text(const Context& context, std::initializer_list<std::string> paths);
 
 // ANSI styles, empty where there is no terminal.
 struct Style {
@@ -72,6 +81,9 @@ class ProgressObserver : public Observer, public StopSource {
 std::size_t display_width(std::string_view text);
 // Cut or filled with blanks to exactly `width` columns.
 std::string fit_width(std::string_view text, std::size_t width);
+// The text broken at blanks so that no line is longer than a terminal of 80 columns (a word that is longer stays whole); lines
+// after the first begin with `indent` blanks. Ends without a line break.
+std::string wrapped(std::string_view text, std::size_t indent = 0);
 // Control characters as escapes, so a name in a file cannot drive the terminal.
 std::string printable(std::string_view text);
 

@@ -4,6 +4,7 @@
 #include <system_error>
 
 #include "caucus/base/error.h"
+#include "caucus/evaluate/identifiable.h"
 #include "caucus/service/reading.h"
 #include "commands.h"
 
@@ -73,6 +74,12 @@ Dataset read_data(const Context& context, const DataFlags& flags, std::optional<
   Dataset data = read_datasets(data_paths(flags), read_options(flags, fallback));
   print_warnings(context, data);
   return data;
+}
+
+std::optional<std::string> warn_no_groups(const Context& context, const Dataset& data) {
+  std::optional<std::string> why = why_no_groups(data);
+  if (why) warning(context, *why);
+  return why;
 }
 
 std::string temporary_folder() {

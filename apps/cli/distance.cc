@@ -83,13 +83,13 @@ void add_distance(CLI::App& app, Context& context) {
     std::string text;
     if (result.utilities) text += fmt::format("distance of the utilities, groups matched: {:.6g}\n", *result.utilities);
     for (const GroupPair& pair : result.pairs) {
-      text += fmt::format("  group {} and group {}: {} of {:.0f} pairs of items ordered the other way round", pair.first + 1,
-                          pair.second + 1, pair.kendall, num_pairs);
+      std::string line = fmt::format("  group {} and group {}: {} of {:.0f} pairs of items ordered the other way round",
+                                     pair.first + 1, pair.second + 1, pair.kendall, num_pairs);
       const double n = static_cast<double>(result.num_items);
       if (n > 1.0)
-        text += fmt::format(", rank correlation {:.3f}", 1.0 - 6.0 * static_cast<double>(pair.spearman) / (n * n * n - n));
-      if (pair.utilities) text += fmt::format(", utilities {:.6g} apart", *pair.utilities);
-      text += "\n";
+        line += fmt::format(", rank correlation {:.3f}", 1.0 - 6.0 * static_cast<double>(pair.spearman) / (n * n * n - n));
+      if (pair.utilities) line += fmt::format(", utilities {:.6g} apart", *pair.utilities);
+      text += wrapped(line, 4) + "\n";
     }
     print(text);
   });

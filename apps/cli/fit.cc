@@ -9,6 +9,7 @@
 #include "caucus/base/error.h"
 #include "caucus/service/families.h"
 #include "caucus/service/reading.h"
+#include "caucus/service/select.h"
 #include "commands.h"
 #include "report.h"
 
@@ -63,7 +64,15 @@ std::string help_of(const SharedOption& option) {
     return fmt::format("{} [each family has its own choices and default: 'caucus fit --family NAME --help']", info.help);
   std::string help = info.help;
   if (!info.choices.empty()) help += fmt::format(": {}", fmt::join(info.choices, "|"));
-  return help + fmt::format(" [{}]", info.default_value);
+  return help + fmt::format(" [{}]", info.name == "components" ? "auto: chosen" : info.default_value);
+}
+
+// Is the number of groups for us to choose? Not where the user gives it, a start file does, or the method has its own.
+bool chooses_groups(const FamilyInfo& info, const OptionMap& options) {
+  const auto given = options.find("components");
+  const auto method = options.find("method");
+  return info.has_option("components") && (given == options.end() || given->second == "auto") && !options.contains("init-file") &&
+         (method == options.end() || method->second != "tensor");
 }
 
 // The family whose help is asked for: 'caucus fit --family dpm --help' shows its options alone. Nothing else.
@@ -98,7 +107,22 @@ OptionMap given_options(const FitFlags& flags, const CLI::App& command) {
   return options;
 }
 
+// The number of groups is chosen by what the ballots show: `request` becomes one for that number, fitted.
+service::FitResult choose_and_fit(const FitFlags& flags, const service::FitRequest& request, const Run& run, Selection& selection) {
+  Dataset data = read_datasets(request.paths, request.reading);
+  request.on_data(data);
+  Run own = run;
+  own.started = std::chrono::steady_clock::now();
+  selection = select(data, {.family = flags.family, .options = request.options}, own);
+  service::FitResult fitted{std::move(selection.chosen.model), std::move(selection.chosen.summary), facts_of(data), {}};
+  if (selection.interrupted) fitted.summary.stop_reason = StopReason::interrupted;
+  if (selection.out_of_time) fitted.summary.stop_reason = StopReason::time_limit;
+  if (request.keep_data) fitted.kept = std::move(data);
+  return fitted;
+}
+
 void run_fit(const FitFlags& flags, const CLI::App& command, Context& context) {
+  const bool words = wants_text(context, {flags.out, flags.report.path});
   service::FitRequest request;
   request.family = flags.family;
   request.options = given_options(flags, command);
@@ -106,13 +130,23 @@ void run_fit(const FitFlags& flags, const CLI::App& command, Context& context) {
   request.reading = read_options(flags.data);
   request.keep_data = flags.report.wanted();  // a report shows the rankings again
   request.spool_folder = temporary_folder();
+  bool choose = chooses_groups(find_family(flags.family).info(), request.options);
+  const bool asked = request.options.contains("components") && request.options["components"] == "auto";
+  if (asked) request.options.erase("components");
+  choose = choose && !find_family(flags.family).takes_stream(request.options);
+  if (asked && !choose)
+    throw UsageError(fmt::format("-k auto: {} has no number of groups to choose here; leave -k out", flags.family));
+  const bool several = request.options.contains("components") && request.options["components"] != "1";
+  std::optional<std::string> no_groups;
   std::optional<InterruptGuard> guard;  // while rankings are read, Ctrl-C just ends the program
   request.on_data = [&](const Dataset& data) {
     print_warnings(context, data);
+    if (several) no_groups = warn_no_groups(context, data);
     if (!guard) guard.emplace();
   };
   service::FitResult fitted;
-  if (service::goes_by(request)) guard.emplace();
+  Selection selection;
+  if (!choose && service::goes_by(request)) guard.emplace();
   {
     ProgressObserver observer(context);
     Run run;
@@ -120,12 +154,14 @@ void run_fit(const FitFlags& flags, const CLI::App& command, Context& context) {
     run.threads = context.threads;
     run.observer = &observer;
     if (flags.time_limit > 0.0) run.time_limit = flags.time_limit;
-    fitted = service::fit(request, run);
+    fitted = choose ? choose_and_fit(flags, request, run, selection) : service::fit(request, run);
   }
   guard.reset();
+  if (no_groups) fitted.summary.warnings.insert(fitted.summary.warnings.begin(), *no_groups);
   const std::shared_ptr<const FittedModel> model = std::move(fitted.model);
   const auto text = [&](Record extra) {
     extra.set("reading", reading_record(request.reading, model->unranked()));
+    if (choose) extra.set("selection", record_of(selection));
     if (!flags.report.names.empty()) extra.set("group_names", flags.report.names);
     return model_text(*model, &fitted.summary, fitted.data, {CAUCUS_VERSION, context.command_line}, extra);
   };
@@ -141,10 +177,12 @@ void run_fit(const FitFlags& flags, const CLI::App& command, Context& context) {
     Record extra;
     if (!flags.out.empty()) extra.set("model", flags.out);
     print(text(extra));
-  } else {
-    print(show_fit(*model, fitted.summary, context));
-    if (!flags.out.empty()) note(context, fmt::format("Model written to {}", flags.out));
   }
+  if (words) {
+    for (const std::string& sentence : selection.why) print(wrapped(sentence, 2) + "\n");
+    print((selection.why.empty() ? "" : "\n") + show_fit(*model, fitted.summary, context));
+  }
+  note_written(context, "Model", flags.out);
   if (fitted.summary.stop_reason == StopReason::interrupted) {
     note(context, "Interrupted: this is the best result so far.");
     context.exit_code = Exit::interrupted;
@@ -181,8 +219,9 @@ void add_fit(CLI::App& app, Context& context) {
     CLI::Option* added = command->add_option(flag, flags->values[info.name], help_of(option))->group(group)->type_name("");
     if (is_switch(info)) added->expected(0, 1);
   }
-  command->footer(examples({"caucus fit votes.soi                            one Plackett-Luce model: what all prefer",
+  command->footer(examples({"caucus fit votes.soi                            as many groups as the ballots show",
                             "caucus fit votes.soi -k 3 --out model.json      three groups",
+                            "caucus fit votes.soi -k 1                       one Plackett-Luce model: what all prefer",
                             "caucus fit races.soi --unranked absent          unlisted items took no part",
                             "caucus fit arena.csv --json                     pairwise battles, result as JSON"}));
   command->callback([flags, command, &context] { run_fit(*flags, *command, context); });

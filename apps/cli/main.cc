@@ -17,7 +17,7 @@ using namespace caucus::cli;
 int run(int argc, char** argv, Context& context) {
   CLI::App app{"caucus finds the groups in ranked data: which groups there are, what each prefers, how sure we may be.", "caucus"};
   app.set_version_flag("--version", std::string("caucus ") + CAUCUS_VERSION);
-  app.require_subcommand(1);
+  app.require_subcommand(0, 1);  // so that the words after 'help' and 'man' are theirs
   app.footer(examples({"caucus info votes.soi                         what is in the file",
                        "caucus fit votes.soi -k 3 --out model.json    three groups of voters",
                        "caucus assign model.json votes.soi --out m.csv   who belongs to which group",
@@ -41,18 +41,25 @@ int run(int argc, char** argv, Context& context) {
   add_regress(app, context);
   add_predict(app, context);
   add_completion(app, context);
+  add_help(app, context);
   for (CLI::App* command : app.get_subcommands({})) {
-    command->add_flag("-q,--quiet", context.quiet, "no progress and no notes on stderr")->group("Output");
+    command
+        ->add_flag("-q,--quiet", context.quiet,
+                   "nothing on stderr but errors; nothing on stdout either where the result goes to a file")
+        ->group("Output");
     command->add_flag("--no-color", context.no_color, "no colours, even on a terminal")->group("Output");
   }
 
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  if (words.empty()) return print(help_text(app)), Exit::ok;
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& parse_error) {
     if (parse_error.get_exit_code() == 0) return app.exit(parse_error);  // --help, --version
     std::string where;
     for (const CLI::App* command : app.get_subcommands()) where = " " + command->get_name();
-    error(context, fmt::format("{}\nsee 'caucus{} --help'", parse_error.what(), where));
+    const std::string unknown = explain_unknown_words(app, words);
+    error(context, fmt::format("{}\nsee 'caucus{} --help'", unknown.empty() ? parse_error.what() : unknown, where));
     return Exit::usage;
   }
   return context.exit_code;

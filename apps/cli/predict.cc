@@ -51,15 +51,16 @@ nlohmann::ordered_json scores_of_ballots(const RegressionModel& model, const Pre
 }
 
 void run_predict(const PredictFlags& flags, Context& context) {
+  const bool text = wants_text(context, {flags.out});
   const RegressionModel model = RegressionModel::load(flags.model);
   const std::optional<MissingValues> missing = flags.missing.empty() ? std::nullopt : enum_from_name<MissingValues>(flags.missing);
   if (flags.row.empty() == flags.data.path.empty())
     throw UsageError(flags.row.empty() ? "the rows are missing: name a file, or give --row \"age=31,town=Bern\""
                                        : "a file and --row exclude each other");
   const Table table = flags.row.empty() ? read_table(flags.data.path) : table_of_row(flags.row);
-  for (const std::string& text : table.warnings) warning(context, fmt::format("{}: {}", table.source, text));
+  for (const std::string& one : table.warnings) warning(context, fmt::format("{}: {}", table.source, one));
   const Predictions predictions = predict_table(model, table, missing);
-  for (const std::string& text : predictions.warnings) warning(context, fmt::format("{}: {}", table.source, text));
+  for (const std::string& one : predictions.warnings) warning(context, fmt::format("{}: {}", table.source, one));
 
   fmt::memory_buffer csv;
   const auto out = std::back_inserter(csv);
@@ -89,12 +90,12 @@ void run_predict(const PredictFlags& flags, Context& context) {
                                      json["misclassification"].get<double>(), model.ranking ? " of whole ballots" : "", loss);
     if (json.contains("auc")) scores += fmt::format(", AUC {:.4f}", json["auc"].get<double>());
     scores += fmt::format(", over {} {}", json["num_scored"].get<double>(), model.ranking ? "ballots" : "rows");
-    if (flags.out.empty())
+    if (flags.out.empty() || flags.out == "-")
       note(context, scores);
-    else
+    else if (text)
       print(scores + "\n");
   }
-  if (!flags.out.empty()) note(context, fmt::format("Predictions written to {}", flags.out));
+  note_written(context, "Predictions", flags.out);
 }
 
 }  // namespace

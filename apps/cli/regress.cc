@@ -134,8 +134,7 @@ void run_regress(const RegressFlags& flags, const CLI::App& command, Context& co
   if (flags.ranking == !flags.target.empty())
     throw UsageError(flags.ranking ? "--ranking takes whole ballots as outcome: leave --target out"
                                    : "which column holds the classes? say --target COLUMN, or --ranking for whole ballots");
-  if (flags.path == "-" && (context.json || flags.out == "-"))
-    throw UsageError("--path - fills standard output: give the path, the model or --json a file of its own");
+  const bool text = wants_text(context, {flags.out, flags.report.path, flags.path == "-" ? flags.path : ""});
   RegressionInput input;
   Table table;
   std::string source, data_digest;
@@ -146,7 +145,7 @@ void run_regress(const RegressFlags& flags, const CLI::App& command, Context& co
     input = ranking_input(data, request);
   } else {
     table = read_table(flags.data.path);
-    for (const std::string& text : table.warnings) warning(context, fmt::format("{}: {}", table.source, text));
+    for (const std::string& one : table.warnings) warning(context, fmt::format("{}: {}", table.source, one));
     source = table.source;
     data_digest = table.digest;
     input = class_input(table, request);
@@ -168,20 +167,17 @@ void run_regress(const RegressFlags& flags, const CLI::App& command, Context& co
   fit.model.provenance = {
       {"version", CAUCUS_VERSION}, {"command", context.command_line}, {"data", {{"source", source}, {"digest", data_digest}}}};
   if (!flags.out.empty()) write_file(flags.out, fit.model.to_text());
-  for (const std::string& text : fit.summary.warnings) warning(context, text);
+  for (const std::string& one : fit.summary.warnings) warning(context, one);
   if (flags.report.wanted()) write_regression_report(flags, fit.model, path, table, context);
   if (context.json) {
-    nlohmann::ordered_json json{{"family", fit.model.is_logit() ? "logit-lasso" : "pl-regression"},
-                                {"method", flags.method},
-                                {"classes", fit.model.classes}};
+    auto json = nlohmann::ordered_json::parse(fit.model.to_text());
     json.update(fit.summary.to_json());
     if (!flags.out.empty()) json["model"] = flags.out;
     if (!flags.report.path.empty()) json["report"] = flags.report.path;
     print_json(json);
-  } else {
-    if (flags.path != "-") print(show_regression(fit, context));
-    if (!flags.out.empty()) note(context, fmt::format("Model written to {}", flags.out));
   }
+  if (text) print(show_regression(fit, context));
+  note_written(context, "Model", flags.out);
   if (fit.summary.stop_reason == StopReason::interrupted) {
     note(context, fit.summary.ess_min          ? "Interrupted: these are the draws so far."
                   : is_sampler(request.method) ? "Interrupted before the burn-in was over: there is no answer yet."

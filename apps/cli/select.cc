@@ -36,53 +36,49 @@ OptionMap parse_settings(const std::vector<std::string>& settings) {
   return options;
 }
 
-// A curve in text: one bar per row, longest for the best value.
-std::string bar(double value, double worst, double best) {
-  const double share = best == worst ? 1.0 : (value - worst) / (best - worst);
-  std::string text;
-  for (int i = 0; i < static_cast<int>(std::lround(share * 24.0)); ++i) text += "█";
-  return text;
+// What the table has beside K: by the criterion, so that it fits a terminal.
+std::string table_head(Criterion criterion) {
+  if (criterion == Criterion::halves) return "   K  unseen ballot      gain ± error      same groups  smallest";
+  if (is_heldout(criterion)) return "   K  log-likelihood       unseen ballot       behind the best";
+  return "   K  log-likelihood       EBIC        BIC        AIC        ICL";
+}
+
+std::string table_cells(const SelectRow& row, Criterion criterion) {
+  if (criterion == Criterion::halves)
+    return fmt::format(
+        "{:>4}  {:>13.4f}  {:>18}  {:>11.2f}  {:>7.1f}%", row.k, *row.heldout_mean,
+        row.ahead.empty() ? "" : fmt::format("{:+.4f} ± {:.4f}", row.ahead.back().mean, row.ahead.back().standard_error),
+        row.replication->weakest, 100.0 * row.shares.back());
+  if (is_heldout(criterion))
+    return fmt::format("{:>4}  {:>14.2f}  {:>9.4f} ± {:<6.4f}  {:>9.4f} ± {:<6.4f}", row.k, row.loglik, *row.heldout_mean,
+                       *row.heldout_se, *row.behind_best, *row.behind_se);
+  return fmt::format("{:>4}  {:>14.2f}  {:>9.1f}  {:>9.1f}  {:>9.1f}  {:>9.1f}", row.k, row.loglik, row.ebic, row.bic, row.aic,
+                     row.icl);
 }
 
 std::string show_selection(const Selection& selection, const Context& context) {
   const Style style(context.color_stdout());
-  const bool heldout = selection.criterion == Criterion::cv || selection.criterion == Criterion::holdout;
-  const auto value = [&](const SelectRow& row) {
-    switch (selection.criterion) {
-      case Criterion::ebic:
-        return -row.ebic;
-      case Criterion::bic:
-        return -row.bic;
-      case Criterion::aic:
-        return -row.aic;
-      case Criterion::icl:
-        return -row.icl;
-      default:
-        return *row.heldout_mean;
-    }
-  };
-  double best = -infinity, worst = infinity;
-  for (const SelectRow& row : selection.table) best = std::max(best, value(row)), worst = std::min(worst, value(row));
-  std::string text = fmt::format("{}   K  log-likelihood        EBIC         BIC         AIC         ICL{}   seconds{}\n",
-                                 style.bold, heldout ? "   held out per ballot     behind the best" : "", style.reset);
+  std::string text = fmt::format("{}{}{}\n", style.bold, table_head(selection.criterion), style.reset);
   for (const SelectRow& row : selection.table) {
     const bool chosen = row.k == selection.chosen_k;
-    text += fmt::format("{}{:>4}  {:>14.2f}  {:>10.1f}  {:>10.1f}  {:>10.1f}  {:>10.1f}", chosen ? style.bold : "", row.k,
-                        row.loglik, row.ebic, row.bic, row.aic, row.icl);
-    if (heldout)
-      text += fmt::format("   {:>9.5f} ± {:<7.5f}  {:>8.5f} ± {:<7.5f}", *row.heldout_mean, *row.heldout_se, *row.behind_best,
-                          *row.behind_se);
-    text += fmt::format("  {:>8.3f}  {}{}{}{}\n", row.seconds, style.bar, bar(value(row), worst, best), style.reset,
-                        chosen ? " <- chosen" : "");
+    text += fmt::format("{}{}{}{}\n", chosen ? style.bold : "", table_cells(row, selection.criterion), chosen ? "  <- chosen" : "",
+                        chosen ? style.reset : "");
   }
-  return text +
-         fmt::format("\n{} group{} by {}\n", selection.chosen_k, selection.chosen_k == 1 ? "" : "s", name_of(selection.criterion));
+  text += "\n";
+  for (const std::string& sentence : selection.why) text += wrapped(sentence, 2) + "\n";
+  if (selection.criterion == Criterion::halves)
+    text += fmt::format(
+        "\n{}{}{}\n", style.dim,
+        wrapped("Columns: mean log-probability of a ballot of the half the model has not seen; gain over the row before; "
+                "agreement of the halves on their groups, 1 is the same; share of the smallest group."),
+        style.reset);
+  return text;
 }
 
 struct SelectFlags {
   DataFlags data;
   SelectRequest request;
-  std::string candidates = "1..6", criterion, out;
+  std::string candidates = "auto", criterion = "halves", out;
   ReportFlags report;
   std::vector<std::string> settings;
   std::uint64_t seed = 1;
@@ -99,63 +95,50 @@ Run make_run(const Context& context, std::uint64_t seed, double time_limit, Obse
 }
 
 void run_select(SelectFlags& flags, Context& context) {
+  const bool text = wants_text(context, {flags.out, flags.report.path});
   flags.request.candidates = parse_candidates(flags.candidates);
-  if (!flags.criterion.empty()) flags.request.criterion = *enum_from_name<Criterion>(flags.criterion);
+  flags.request.criterion = *enum_from_name<Criterion>(flags.criterion);
   flags.request.options = parse_settings(flags.settings);
   const Dataset data = read_data(context, flags.data);
+  const std::optional<std::string> no_groups = warn_no_groups(context, data);
   Selection selection;
   {
     InterruptGuard guard;
     ProgressObserver observer(context);
     const Run run = make_run(context, flags.seed, flags.time_limit, observer);
     selection = select(data, flags.request, run);
+    if (no_groups && selection.chosen_k > 1)
+      selection.chosen.summary.warnings.insert(selection.chosen.summary.warnings.begin(), *no_groups);
   }
-  Json table = Json::array();
-  for (const SelectRow& row : selection.table)
-    table.push_back({{"k", row.k},
-                     {"loglik", row.loglik},
-                     {"ebic", row.ebic},
-                     {"bic", row.bic},
-                     {"aic", row.aic},
-                     {"icl", row.icl},
-                     {"heldout_mean", number_or_null(row.heldout_mean)},
-                     {"heldout_se", number_or_null(row.heldout_se)},
-                     {"behind_best", number_or_null(row.behind_best)},
-                     {"behind_se", number_or_null(row.behind_se)},
-                     {"seconds", row.seconds}});
-  Json selected = {{"criterion", name_of(selection.criterion)}, {"chosen_k", selection.chosen_k}, {"table", table}};
-  if (!selection.unfinished.empty()) selected["unfinished"] = selection.unfinished;
-
-  Json model = Json::parse(model_text(*selection.chosen.model, &selection.chosen.summary, facts_of(data),
-                                      {CAUCUS_VERSION, context.command_line},
-                                      Record().set("reading", reading_record(read_options(flags.data), data.unranked))));
-  model["selection"] = selected;
-  if (!flags.out.empty()) write_file(flags.out, model.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
-  for (const std::string& text : selection.chosen.summary.warnings) warning(context, text);
+  Json selected = to_json(selection);
+  const std::string model = model_text(
+      *selection.chosen.model, &selection.chosen.summary, facts_of(data), {CAUCUS_VERSION, context.command_line},
+      Record().set("selection", record_of(selection)).set("reading", reading_record(read_options(flags.data), data.unranked)));
+  if (!flags.out.empty()) write_file(flags.out, model);
+  for (const std::string& one : selection.chosen.summary.warnings) warning(context, one);
   if (flags.report.wanted()) {
     ReportRequest request;
-    request.models.push_back(read_report_model(model.dump(-1, ' ', false, Json::error_handler_t::replace),
-                                               flags.out.empty() ? flags.request.family : flags.out));
+    request.models.push_back(read_report_model(model, flags.out.empty() ? flags.request.family : flags.out));
     request.data = &data;
     write_report(context, std::move(request), flags.report);
   }
   if (context.json) {
     selected["model"] = flags.out.empty() ? Json(nullptr) : Json(flags.out);
+    selected["fitted"] = Json::parse(model);
+    selected["fitted"].erase("selection");
     print_json(selected);
-  } else {
-    print(show_selection(selection, context));
-    if (!flags.out.empty()) note(context, fmt::format("Model written to {}", flags.out));
   }
+  if (text) print(show_selection(selection, context));
+  note_written(context, "Model", flags.out);
   if (!selection.interrupted && flags.request.candidates.size() > 1 && selection.chosen_k == flags.request.candidates.back())
-    note(context, fmt::format("{} groups are the most that were tried: try more, as in -k 1..{}", selection.chosen_k,
-                              2 * selection.chosen_k));
+    note(context, fmt::format("{} groups are the most that were tried: -k auto goes on as long as it pays", selection.chosen_k));
   if (selection.interrupted) {
     note(context, "Interrupted: the table holds the fits that were done.");
     context.exit_code = Exit::interrupted;
-  } else if (!selection.unfinished.empty()) {
-    warning(context,
-            fmt::format("the time limit of {:g} s came before K = {} {} done; the choice is among the others", flags.time_limit,
-                        fmt::join(selection.unfinished, ", "), selection.unfinished.size() == 1 ? "was" : "were"));
+  } else if (selection.out_of_time) {
+    const std::string left = fmt::format("{}", fmt::join(selection.unfinished, ", "));
+    warning(context, fmt::format("the time limit of {:g} s came before {} was done; the choice is among the others",
+                                 flags.time_limit, left.empty() ? "the next number of groups" : "K = " + left));
     context.exit_code = Exit::unfinished;
   }
 }
@@ -189,24 +172,26 @@ struct CompareFlags {
 std::string show_comparison(const Comparison& comparison, const Context& context) {
   const Style style(context.color_stdout());
   std::size_t width = 8;
-  for (const CompareRow& row : comparison.table) width = std::max(width, display_width(row.label));
-  std::string text = fmt::format("{}{}   held out per ballot       behind the best         groups   seconds   memory{}\n",
-                                 style.bold, fit_width("family", width), style.reset);
+  for (const CompareRow& row : comparison.table) width = std::max(width, std::min<std::size_t>(19, display_width(row.label)));
+  std::string text = fmt::format("{}{}  {:>17}  {:>16}  {:>6}  {:>7}  {:>5}{}\n", style.bold, fit_width("family", width),
+                                 "unseen ballot", "behind the best", "groups", "seconds", "MB", style.reset);
   for (const CompareRow& row : comparison.table) {
     if (row.refused)
-      text += fmt::format("{}   {}left out: {}{}\n", fit_width(row.label, width), style.dim, printable(*row.refused), style.reset);
+      text += wrapped(fmt::format("{}  left out: {}", fit_width(row.label, width), printable(*row.refused)), width + 2) + "\n";
     else
-      text += fmt::format("{}   {:>10.5f} ± {:<8.5f}  {:>9.5f} ± {:<8.5f}  {:>8.1f}  {:>8.2f}  {:>4.0f} MB\n",
-                          fit_width(row.label, width), row.heldout_mean, row.heldout_se, row.behind_best.mean,
-                          row.behind_best.standard_error, row.groups, row.seconds, row.peak_bytes.value_or(0.0) / 1e6);
+      text += fmt::format("{}  {:>8.4f} ± {:.4f}  {:>7.4f} ± {:.4f}  {:>6.1f}  {:>7.1f}  {:>5.0f}\n", fit_width(row.label, width),
+                          row.heldout_mean, row.heldout_se, row.behind_best.mean, row.behind_best.standard_error, row.groups,
+                          row.seconds, row.peak_bytes.value_or(0.0) / 1e6);
   }
-  if (!comparison.note.empty()) text += "\n" + comparison.note + "\n";
-  return text + fmt::format("\n{}Mean log-probability of a ballot the model has not seen, ± standard error; higher is better.{}\n",
-                            style.dim, style.reset);
+  if (!comparison.note.empty()) text += "\n" + wrapped(comparison.note) + "\n";
+  return text + fmt::format("\n{}{}{}\n", style.dim,
+                            wrapped("Mean log-probability of a ballot the model has not seen, ± standard error; higher is better."),
+                            style.reset);
 }
 
 void run_compare(CompareFlags& flags, Context& context) {
-  for (const std::string& text : flags.contenders) flags.request.contenders.push_back(parse_contender(text));
+  const bool text = wants_text(context, {flags.out, flags.report.path});
+  for (const std::string& one : flags.contenders) flags.request.contenders.push_back(parse_contender(one));
   flags.request.candidates = parse_candidates(flags.candidates);
   flags.request.reset_peak_memory = reset_peak_memory;
   flags.request.peak_memory_bytes = peak_memory_bytes;
@@ -247,10 +232,9 @@ void run_compare(CompareFlags& flags, Context& context) {
     request.data = &data;
     write_report(context, std::move(request), flags.report);
   }
-  if (context.json)
-    print_json(json);
-  else
-    print(show_comparison(comparison, context));
+  if (context.json) print_json(json);
+  if (text) print(show_comparison(comparison, context));
+  note_written(context, "Table", flags.out);
   if (comparison.interrupted)
     context.exit_code = Exit::interrupted;
   else if (std::ranges::any_of(comparison.table, &CompareRow::unfinished))
@@ -261,17 +245,22 @@ void run_compare(CompareFlags& flags, Context& context) {
 
 void add_select(CLI::App& app, Context& context) {
   auto flags = std::make_shared<SelectFlags>();
+  flags->request.family = families().front()->info().name;
   CLI::App* command = app.add_subcommand("select", "How many groups: fit over K and choose");
   add_data_argument(*command, flags->data)->required();
   add_data_flags(*command, flags->data);
   command->add_option("--family", flags->request.family, "family of models")->capture_default_str();
-  command->add_option("-k,--components", flags->candidates, "numbers of groups to try: 1..8 or 1,2,4")->capture_default_str();
+  command
+      ->add_option("-k,--components", flags->candidates,
+                   "numbers of groups to try: 1..8 or 1,2,4; auto: 1, 2, ... as long as the criterion asks for more")
+      ->capture_default_str();
   command
       ->add_option(
           "--criterion", flags->criterion,
-          "ebic (BIC that also counts consensus rankings; the default where a family does not name another), bic, aic, icl, cv "
-          "(cross-validation) or holdout")
-      ->check(CLI::IsMember(std::vector<std::string>(enum_names<Criterion>.begin(), enum_names<Criterion>.end())));
+          "halves (groups that predict the other half of the ballots and come back there), ebic (BIC that also counts consensus "
+          "rankings), bic, aic, icl, cv (cross-validation) or holdout")
+      ->check(CLI::IsMember(std::vector<std::string>(enum_names<Criterion>.begin(), enum_names<Criterion>.end())))
+      ->capture_default_str();
   command->add_option("--folds", flags->request.folds, "folds of cv")->check(CLI::Range(2, 100))->capture_default_str();
   command->add_option("--holdout", flags->request.holdout, "share of the ballots held out")
       ->check(CLI::Range(0.01, 0.9))

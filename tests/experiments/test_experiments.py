@@ -23,7 +23,7 @@ def same(made, wanted):
 
 def test_tables_and_documentation_come_from_the_results(folder):
     shutil.copytree(committed, folder / "results")
-    for page in ("reproduction.md", "findings.md"):
+    for page in ("reproduction.md", "findings.md", "choosing.md"):
         shutil.copy(source / "docs" / page, folder / page)
         call("tables", "all", "--out", folder / "results", "--docs", folder / page)
         same(folder / page, source / "docs" / page)

@@ -65,10 +65,14 @@ Scored run_contender(const Contender& contender, const std::vector<Split>& split
       observer.enter(fmt::format("{}, fold {} of {}", contender.label, fold + 1, splits.size()));
       FitOutcome outcome;
       if (choose) {
-        Selection selection =
-            select(split.train, {.family = contender.family, .options = contender.options, .candidates = candidates}, run);
+        Selection selection = select(split.train,
+                                     {.family = contender.family,
+                                      .options = contender.options,
+                                      .candidates = candidates,
+                                      .criterion = family.info().quick_criterion},
+                                     run);
         interrupted = interrupted || selection.interrupted;
-        out_of_time = out_of_time || !selection.unfinished.empty();
+        out_of_time = out_of_time || selection.out_of_time;
         result.row.folds_at_largest += candidates.size() > 1 && selection.chosen_k == candidates.back() ? 1 : 0;
         outcome = std::move(selection.chosen);
       } else {

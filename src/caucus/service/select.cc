@@ -12,10 +12,13 @@
 #include "caucus/base/error.h"
 #include "caucus/base/parallel.h"
 #include "caucus/evaluate/heldout.h"
+#include "caucus/evaluate/identifiable.h"
 #include "caucus/infer/stopping.h"
+#include "caucus/result/record_json.h"
 #include "caucus/service/families.h"
 #include "caucus/service/fit.h"
 #include "caucus/service/folds.h"
+#include "caucus/service/selection_rule.h"
 
 namespace caucus {
 
@@ -24,7 +27,8 @@ namespace {
 // Many fits, one observer: forwards "stop" to every fit and counts finished fits.
 class GridObserver : public Observer, public StopSource {
  public:
-  GridObserver(Observer* outer, int total) : outer_(outer), total_(total) {}
+  explicit GridObserver(Observer* outer) : outer_(outer) {}
+  void expect(int total) { total_ = total; }  // fits in all; 0 where that is not known
 
   Flow progress(const Progress& inner) override {
     if (stopped_) return Flow::stop;
@@ -43,7 +47,7 @@ class GridObserver : public Observer, public StopSource {
 
  private:
   Observer* outer_;
-  int total_;
+  int total_ = 0;
   int finished_ = 0;
   std::atomic<bool> stopped_ = false;
   std::mutex mutex_;
@@ -77,18 +81,137 @@ std::vector<std::uint32_t> labels_from(const FittedModel& model, const Dataset& 
   return labels;
 }
 
-double criterion_value(const SelectRow& row, Criterion criterion) {
-  switch (criterion) {
-    case Criterion::ebic:
-      return row.ebic;
-    case Criterion::bic:
-      return row.bic;
-    case Criterion::aic:
-      return row.aic;
-    case Criterion::icl:
-      return row.icl;
-    default:
-      return -row.heldout_mean.value_or(-infinity);
+const Family& family_of(const SelectRequest& request) {
+  return request.family.empty() ? *families().front() : find_family(request.family);
+}
+
+std::vector<double> shares_of(const FittedModel& model, const Dataset& data, int threads) {
+  const std::vector<double> posterior = memberships(model, data, threads);
+  const std::size_t k = model.num_components();
+  std::vector<double> shares(k, 0.0);
+  for (std::size_t i = 0; i < data.rankings.size(); ++i)
+    for (std::size_t c = 0; c < k; ++c) shares[c] += data.rankings.weight(i) / data.rankings.total_weight() * posterior[i * k + c];
+  std::ranges::sort(shares, std::greater<>());
+  return shares;
+}
+
+// The fits of one request: K by K, so that a stop leaves whole rows of the table. All ballots and the training parts side by side;
+// every fit has, besides its own starts, one from the fit to the same part before it. Without parts a fit has all threads. Results
+// do not depend on threads.
+class Grid {
+ public:
+  Grid(const Dataset& data, const SelectRequest& request, const Run& run)
+      : data_(data), request_(request), run_(run), info_(family_of(request).info()), observer_(run.observer) {
+    if (request.criterion == Criterion::halves) splits_ = make_folds(data, 2, run.seed);
+    if (request.criterion == Criterion::cv) splits_ = make_folds(data, request.folds, run.seed);
+    if (request.criterion == Criterion::holdout) splits_.push_back(make_holdout(data, request.holdout, run.seed));
+    before_.resize(splits_.size());
+    observer_.expect(static_cast<int>(request.candidates.size() * (1 + splits_.size())));
+  }
+
+  bool stopped() const { return observer_.stopped() || run_.out_of_time(); }
+  bool interrupted() const { return observer_.stopped(); }
+  const std::vector<SelectRow>& table() const { return table_; }
+  // What row i fitted to all ballots; i = the number of rows is a fit that was not finished, if there is one.
+  bool has_fit(std::size_t i) const { return i < full_.size() && full_[i].model != nullptr; }
+  FitOutcome take_fit(std::size_t i) { return std::move(full_[i]); }
+
+  // Adds a row unless it is stopped on the way.
+  void add(int k) {
+    const std::size_t parts = 1 + splits_.size();
+    std::vector<Part> fits(parts);
+    parallel_for(parts, parts > 1 ? run_.threads : 1, [&](std::size_t part) { fits[part] = fit_part(part, k); });
+    const bool whole = std::ranges::all_of(fits, [](const Part& fit) { return fit.finished; });
+    if (fits[0].outcome.model != nullptr) full_.push_back(std::move(fits[0].outcome));
+    if (!whole) return;
+    SelectRow row = describe(full_.back(), k);
+    for (const Part& fit : fits) row.seconds += fit.seconds;
+    for (std::size_t s = 0; s < splits_.size(); ++s) before_[s] = std::move(fits[s + 1].outcome.model);
+    if (!splits_.empty()) add_heldout(row, fits);
+    table_.push_back(std::move(row));
+  }
+
+ private:
+  struct Part {
+    FitOutcome outcome;
+    HeldoutScores scores;
+    double seconds = 0.0;
+    bool finished = false;
+  };
+
+  Part fit_part(std::size_t part, int k) {
+    Part result;
+    if (stopped()) return result;
+    const Dataset& own_data = part == 0 ? data_ : splits_[part - 1].train;
+    Run own = run_;
+    own.observer = &observer_;
+    own.threads = splits_.empty() ? run_.threads : 1;
+    service::FitRequest fitting{.family = info_.name, .options = request_.options, .data = &own_data};
+    fitting.options["components"] = std::to_string(k);
+    if (part > 0 && info_.has_option("standard-errors")) fitting.options["standard-errors"] = "off";
+    const FittedModel* smaller = table_.empty() ? nullptr : part == 0 ? full_.back().model.get() : before_[part - 1].get();
+    std::vector<std::uint32_t> labels;
+    if (smaller != nullptr && info_.starts_from_labels) labels = labels_from(*smaller, own_data, k);
+    own.labels = labels;
+    const double begun = own.seconds();
+    service::FitResult fitted = service::fit(fitting, own);
+    result.outcome = {std::move(fitted.model), std::move(fitted.summary)};
+    result.finished = !was_cut_short(result.outcome.summary.stop_reason);
+    if (part > 0) {
+      result.outcome.model->check(splits_[part - 1].test);
+      result.scores.append(*result.outcome.model, splits_[part - 1].test, 1);
+    }
+    result.seconds = own.seconds() - begun;
+    observer_.finished();
+    return result;
+  }
+
+  SelectRow describe(const FitOutcome& fit, int k) const {
+    SelectRow row;
+    row.k = k;
+    row.loglik = fit.summary.loglik;
+    row.bic = fit.summary.bic();
+    row.ebic = fit.summary.ebic();
+    row.aic = fit.summary.aic();
+    row.icl = fit.summary.icl();
+    row.shares = shares_of(*fit.model, data_, run_.threads);
+    return row;
+  }
+
+  void add_heldout(SelectRow& row, const std::vector<Part>& fits) {
+    HeldoutScores all;
+    for (const Part& fit : fits) {
+      all.log_prob.insert(all.log_prob.end(), fit.scores.log_prob.begin(), fit.scores.log_prob.end());
+      all.weight.insert(all.weight.end(), fit.scores.weight.begin(), fit.scores.weight.end());
+    }
+    row.heldout_mean = all.mean();
+    row.heldout_se = all.standard_error();
+    for (const HeldoutScores& earlier : pooled_) row.ahead.push_back(paired_difference(all, earlier));
+    if (request_.criterion == Criterion::halves) row.replication = replication(*before_[0], *before_[1], data_, run_.threads);
+    pooled_.push_back(std::move(all));
+  }
+
+  const Dataset& data_;
+  const SelectRequest& request_;
+  const Run& run_;
+  FamilyInfo info_;
+  GridObserver observer_;
+  std::vector<Split> splits_;
+  std::vector<std::unique_ptr<FittedModel>> before_;  // of the training parts
+  std::vector<FitOutcome> full_;                      // of all ballots: one per row, and perhaps one that was not finished
+  std::vector<SelectRow> table_;
+  std::vector<HeldoutScores> pooled_;  // one per row
+};
+
+// How far each row is behind the one that predicts best.
+void fill_behind(std::vector<SelectRow>& table) {
+  std::size_t best = 0;
+  for (std::size_t i = 1; i < table.size(); ++i)
+    if (*table[i].heldout_mean > *table[best].heldout_mean) best = i;
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    const PairedDifference difference = i == best ? PairedDifference{} : i < best ? table[best].ahead[i] : table[i].ahead[best];
+    table[i].behind_best = i < best ? difference.mean : -difference.mean + 0.0;
+    table[i].behind_se = difference.standard_error;
   }
 }
 
@@ -96,6 +219,7 @@ double criterion_value(const SelectRow& row, Criterion criterion) {
 
 std::vector<int> parse_candidates(std::string_view text) {
   std::vector<int> result;
+  if (text == "auto") return result;
   std::size_t begin = 0;
   while (begin <= text.size()) {
     const std::size_t end = std::min(text.find(',', begin), text.size());
@@ -113,130 +237,91 @@ std::vector<int> parse_candidates(std::string_view text) {
 }
 
 Selection select(const Dataset& data, const SelectRequest& request, const Run& run) {
-  const FamilyInfo info = (request.family.empty() ? *families().front() : find_family(request.family)).info();
-  const Criterion criterion = request.criterion.value_or(info.default_criterion);
-  if (!info.has_option("components")) throw UsageError(fmt::format("family {} has no number of groups to choose", info.name));
-  const bool heldout = criterion == Criterion::cv || criterion == Criterion::holdout;
-  std::vector<Split> splits;
-  if (criterion == Criterion::cv) splits = make_folds(data, request.folds, run.seed);
-  if (criterion == Criterion::holdout) splits.push_back(make_holdout(data, request.holdout, run.seed));
+  const FamilyInfo info = family_of(request).info();
+  const auto components = std::ranges::find_if(info.options, [](const OptionInfo& option) { return option.name == "components"; });
+  if (components == info.options.end()) throw UsageError(fmt::format("family {} has no number of groups to choose", info.name));
 
-  const std::size_t num_k = request.candidates.size(), per_k = 1 + splits.size();
-  std::vector<FitOutcome> full(num_k);
-  std::vector<double> seconds(num_k * per_k, 0.0);
-  std::vector<char> done(num_k * per_k, 0);
-  std::vector<HeldoutScores> scores(num_k * splits.size());
-  GridObserver observer(run.observer, static_cast<int>(num_k * per_k));
+  if (request.candidates.empty()) {
+    std::optional<std::string> one_group = why_no_groups(data);
+    if (!one_group && data.rankings.total_weight() < fewest_ballots_for_groups)
+      one_group = fmt::format("{} ballots are too few to look for groups: one group was fitted.", data.rankings.total_weight());
+    if (one_group) {
+      SelectRequest only = request;
+      only.candidates = {1};
+      only.criterion = Criterion::ebic;
+      Selection result = select(data, only, run);
+      result.criterion = request.criterion;
+      result.why = {*one_group};
+      return result;
+    }
+  }
 
-  const auto fit_with = [&](int k, const Dataset& own_data, const Run& own) {
-    service::FitRequest fitting{.family = info.name, .options = request.options, .data = &own_data};
-    fitting.options["components"] = std::to_string(k);
-    service::FitResult fitted = service::fit(fitting, own);
-    return FitOutcome{std::move(fitted.model), std::move(fitted.summary)};
-  };
-  // K by K, so that a stop leaves whole rows of the table. All ballots and the training parts side by side; every fit has, besides
-  // its own starts, one from the fit to the same part before it. Without parts a fit has all threads. Results do not depend on
-  // threads.
-  std::vector<std::unique_ptr<FittedModel>> before(splits.size());  // of the training parts; those of all ballots are in `full`
-  for (std::size_t at = 0; at < num_k; ++at) {
-    const auto fit_one = [&](std::size_t part) {
-      if (observer.stopped() || run.out_of_time()) return;
-      const Dataset& own_data = part == 0 ? data : splits[part - 1].train;
-      Run own = run;
-      own.observer = &observer;
-      own.threads = per_k > 1 ? 1 : run.threads;
-      const FittedModel* smaller = at == 0 ? nullptr : part == 0 ? full[at - 1].model.get() : before[part - 1].get();
-      std::vector<std::uint32_t> labels;
-      if (smaller != nullptr && info.starts_from_labels) labels = labels_from(*smaller, own_data, request.candidates[at]);
-      own.labels = labels;
-      const double begun = own.seconds();
-      FitOutcome outcome = fit_with(request.candidates[at], own_data, own);
-      const std::size_t task = at * per_k + part;
-      done[task] = !was_cut_short(outcome.summary.stop_reason);
-      if (part == 0) {
-        full[at] = std::move(outcome);
-        full[at].summary.seconds = own.seconds() - begun;
-      } else {
-        const Split& split = splits[part - 1];
-        outcome.model->check(split.test);
-        scores[at * splits.size() + part - 1].append(*outcome.model, split.test, 1);
-        before[part - 1] = std::move(outcome.model);
-      }
-      seconds[task] = own.seconds() - begun;
-      observer.finished();
-    };
-    parallel_for(per_k, per_k > 1 ? run.threads : 1, fit_one);
+  Grid grid(data, request, run);
+  if (request.candidates.empty()) {
+    const int most = static_cast<int>(std::min(components->max.value_or(1000.0), data.rankings.total_weight()));
+    for (int k = 1; k <= most && !grid.stopped() && goes_on(grid.table(), request.criterion, request.one_standard_error); ++k)
+      grid.add(k);
+  } else {
+    for (const int k : request.candidates)
+      if (!grid.stopped()) grid.add(k);
   }
 
   Selection result;
-  result.criterion = criterion;
-  result.interrupted = observer.stopped();
-  std::vector<HeldoutScores> pooled;
-  std::vector<std::size_t> finished;
-  for (std::size_t at = 0; at < num_k; ++at) {
-    const auto first = done.begin() + static_cast<std::ptrdiff_t>(at * per_k);
-    if (!std::all_of(first, first + static_cast<std::ptrdiff_t>(per_k), [](char flag) { return flag != 0; })) {
-      result.unfinished.push_back(request.candidates[at]);
-      continue;
-    }
-    const FitSummary& summary = full[at].summary;
-    SelectRow row;
-    row.k = request.candidates[at];
-    row.loglik = summary.loglik;
-    row.bic = summary.bic();
-    row.ebic = summary.ebic();
-    row.aic = summary.aic();
-    row.icl = summary.icl();
-    for (std::size_t part = 0; part < per_k; ++part) row.seconds += seconds[at * per_k + part];
-    if (heldout) {
-      HeldoutScores all;
-      for (std::size_t part = 0; part < splits.size(); ++part) {
-        const HeldoutScores& one = scores[at * splits.size() + part];
-        all.log_prob.insert(all.log_prob.end(), one.log_prob.begin(), one.log_prob.end());
-        all.weight.insert(all.weight.end(), one.weight.begin(), one.weight.end());
-      }
-      row.heldout_mean = all.mean();
-      row.heldout_se = all.standard_error();
-      pooled.push_back(std::move(all));
-    }
-    result.table.push_back(row);
-    finished.push_back(at);
-  }
-  if (finished.empty()) {  // stopped before anything was done: whatever was reached is better than nothing
-    for (std::size_t at = 0; at < num_k; ++at) {
-      if (full[at].model == nullptr) continue;
-      result.chosen_k = request.candidates[at];
-      result.chosen = std::move(full[at]);
-      return result;
-    }
-    result.chosen_k = request.candidates.front();
-    result.chosen = fit_with(result.chosen_k, data, run);
+  result.criterion = request.criterion;
+  result.interrupted = grid.interrupted();
+  result.table = grid.table();
+  const bool all_done = request.candidates.empty() ? !goes_on(result.table, request.criterion, request.one_standard_error)
+                                                   : result.table.size() == request.candidates.size();
+  for (const int k : request.candidates)
+    if (std::ranges::find(result.table, k, &SelectRow::k) == result.table.end()) result.unfinished.push_back(k);
+  result.out_of_time = !all_done && !result.interrupted && run.out_of_time();
+  if (result.table.empty()) {  // stopped before anything was done: whatever was reached is better than nothing
+    result.chosen_k = request.candidates.empty() ? 1 : request.candidates.front();
+    OptionMap options = request.options;
+    options["components"] = std::to_string(result.chosen_k);
+    result.chosen = grid.has_fit(0) ? grid.take_fit(0) : family_of(request).fit(data, options, run);
     return result;
   }
-
-  // More groups must be better by more than what fits leave undone: with one ballot the penalty of BIC is nothing.
-  std::size_t best = 0;
-  for (std::size_t i = 1; i < result.table.size(); ++i) {
-    const double value = criterion_value(result.table[i], criterion), least = criterion_value(result.table[best], criterion);
-    if (value < least - 1e-6 * (1.0 + std::abs(least))) best = i;
-  }
-  if (heldout) {
-    for (std::size_t i = 0; i < result.table.size(); ++i) {
-      const PairedDifference behind = paired_difference(pooled[best], pooled[i]);
-      result.table[i].behind_best = behind.mean;
-      result.table[i].behind_se = behind.standard_error;
-    }
-    // The rule of Breiman et al. (1984), with the standard error of the paired difference: what two K share cancels.
-    if (request.one_standard_error)
-      for (std::size_t i = 0; i < best; ++i)
-        if (*result.table[i].behind_best <= *result.table[i].behind_se) {
-          best = i;
-          break;
-        }
-  }
-  result.chosen_k = result.table[best].k;
-  result.chosen = std::move(full[finished[best]]);
+  const std::size_t chosen = choose_row(result.table, request.criterion, request.one_standard_error);
+  result.chosen_k = result.table[chosen].k;
+  result.chosen = grid.take_fit(chosen);
+  if (is_heldout(request.criterion)) fill_behind(result.table);
+  result.why = explain(result);
   return result;
+}
+
+nlohmann::ordered_json to_json(const Selection& selection) {
+  using Json = nlohmann::ordered_json;
+  const auto number = [](const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); };
+  Json table = Json::array();
+  for (const SelectRow& row : selection.table)
+    table.push_back({{"k", row.k},
+                     {"loglik", row.loglik},
+                     {"ebic", row.ebic},
+                     {"bic", row.bic},
+                     {"aic", row.aic},
+                     {"icl", row.icl},
+                     {"heldout_mean", number(row.heldout_mean)},
+                     {"heldout_se", number(row.heldout_se)},
+                     {"behind_best", number(row.behind_best)},
+                     {"behind_se", number(row.behind_se)},
+                     {"gain", row.ahead.empty() ? Json(nullptr) : Json(row.ahead.back().mean)},
+                     {"gain_se", row.ahead.empty() ? Json(nullptr) : Json(row.ahead.back().standard_error)},
+                     {"agreement", row.replication ? Json(row.replication->groups) : Json(nullptr)},
+                     {"shares", row.shares},
+                     {"seconds", row.seconds}});
+  Json json{{"criterion", name_of(selection.criterion)},
+            {"chosen_k", selection.chosen_k},
+            {"why", selection.why},
+            {"table", std::move(table)}};
+  if (!selection.unfinished.empty()) json["unfinished"] = selection.unfinished;
+  return json;
+}
+
+Record record_of(const Selection& selection) {
+  Record record;
+  record.node().json = to_json(selection);
+  return record;
 }
 
 }  // namespace caucus

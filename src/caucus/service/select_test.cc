@@ -12,6 +12,7 @@
 #include "caucus/service/compare.h"
 #include "caucus/service/families.h"
 #include "caucus/service/model_file.h"
+#include "caucus/service/selection_rule.h"
 
 namespace caucus {
 namespace {
@@ -75,7 +76,6 @@ TEST_P(SelectFinds, TheGeneratingNumberOfGroups) {
     request.candidates = {1, 2, 3, 4};
     if (GetParam() != "m4") request.candidates.push_back(5);
     if (GetParam() != "pl") request.options["starts"] = GetParam() == "m4" ? "2" : "4";
-    request.folds = 3;  // m4 is chosen by cross-validation
     caucus::Run run;
     run.seed = seed;
     run.threads = 2;
@@ -100,6 +100,7 @@ TEST(Select, StartsFromTheFitBefore) {
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {
     const Dataset data = draw(separated_mixture("pl", 6, seed), 500, 200 + seed);
     SelectRequest request;
+    request.criterion = Criterion::ebic;
     request.options = {{"init", "random"}, {"restarts", "1"}, {"standard-errors", "off"}};
     request.candidates = {1, 2, 3, 4, 5, 6};
     caucus::Run run;
@@ -117,7 +118,7 @@ TEST(Select, StartsFromTheFitBefore) {
 
 TEST(Select, TheSameForAnyNumberOfThreads) {
   const Dataset data = draw(separated_mixture("mallows", 2, 5), 300, 6);
-  for (const Criterion criterion : {Criterion::bic, Criterion::cv}) {
+  for (const Criterion criterion : {Criterion::halves, Criterion::bic, Criterion::cv}) {
     std::vector<Selection> all;
     for (const int threads : {1, 2, 4}) {
       SelectRequest request;
@@ -134,6 +135,8 @@ TEST(Select, TheSameForAnyNumberOfThreads) {
       for (std::size_t i = 0; i < 3; ++i) {
         EXPECT_EQ(other.table[i].loglik, all[0].table[i].loglik);
         EXPECT_EQ(other.table[i].heldout_mean, all[0].table[i].heldout_mean);
+        EXPECT_EQ(other.table[i].replication.has_value(), criterion == Criterion::halves);
+        if (other.table[i].replication) EXPECT_EQ(other.table[i].replication->groups, all[0].table[i].replication->groups);
       }
     }
   }
@@ -169,6 +172,78 @@ TEST(Select, OneBallotIsOneGroup) {
     request.criterion = criterion;
     EXPECT_EQ(select(data, request, caucus::Run{}).chosen_k, 1) << name_of(criterion);
   }
+}
+
+// Rows by hand: held-out means of one ballot each way, gains over the rows before, agreement of the halves.
+std::vector<SelectRow> rows(const std::vector<double>& means, const std::vector<double>& agreement, double error) {
+  std::vector<SelectRow> table;
+  for (std::size_t i = 0; i < means.size(); ++i) {
+    SelectRow row;
+    row.k = static_cast<int>(i) + 1;
+    row.heldout_mean = means[i];
+    row.heldout_se = error;
+    for (std::size_t j = 0; j < i; ++j) row.ahead.push_back({means[i] - means[j], error});
+    row.replication = Replication{{agreement[i]}, agreement[i], 1.0, 1.0};
+    row.shares = {1.0 / row.k};
+    table.push_back(row);
+  }
+  return table;
+}
+
+TEST(HalvesRule, TakesTheLastThatPredictsBetterAndComesBack) {
+  const auto k = [](const std::vector<double>& means, const std::vector<double>& agreement) {
+    return choose_row(rows(means, agreement, 0.01), Criterion::halves) + 1;
+  };
+  EXPECT_EQ(k({-3.0}, {1.0}), 1u);
+  EXPECT_EQ(k({-3.0, -2.9, -2.895}, {1.0, 0.9, 0.9}), 2u);   // the third gains half a standard error
+  EXPECT_EQ(k({-3.0, -2.9, -2.8}, {1.0, 0.9, 0.2}), 2u);     // the third is another one in each half
+  EXPECT_EQ(k({-3.0, -2.9, -2.8}, {1.0, 0.2, 0.9}), 3u);     // two of three are merged at random, three are not
+  EXPECT_EQ(k({-3.0, -2.985, -2.97}, {1.0, 0.9, 0.9}), 3u);  // small steps add up
+  EXPECT_EQ(k({-3.0, -3.1, -3.2}, {1.0, 1.0, 1.0}), 1u);
+  EXPECT_EQ(k({-3.0, -2.9, -2.8, -2.7, -2.6, -2.5}, {1.0, 0.9, 0.1, 0.1, 0.1, 0.9}), 2u);  // no search would have come so far
+  EXPECT_EQ(k({-3.0, -2.9, -infinity}, {1.0, 0.9, 0.9}), 2u);  // a ballot that is impossible under the fit
+}
+
+TEST(HalvesRule, GoesOnUntilThreeInARowAreNotTaken) {
+  const auto on = [](const std::vector<double>& means) {
+    return goes_on(rows(means, std::vector<double>(means.size(), 0.9), 0.01), Criterion::halves);
+  };
+  EXPECT_TRUE(on({}));
+  EXPECT_TRUE(on({-3.0}));
+  EXPECT_TRUE(on({-3.0, -2.9}));
+  EXPECT_TRUE(on({-3.0, -2.9, -2.9}));
+  EXPECT_TRUE(on({-3.0, -2.9, -2.9, -2.9}));
+  EXPECT_FALSE(on({-3.0, -2.9, -2.9, -2.9, -2.9}));
+  EXPECT_TRUE(on({-3.0, -2.9, -2.9, -2.5}));
+}
+
+// No range is given: seven groups are found although nobody asked for seven, and the search ends three beyond.
+TEST(Select, GoesOnAsLongAsItPays) {
+  const Dataset data = draw(separated_mixture("pl", 7, 3), 4000, 4);
+  caucus::Run run;
+  run.threads = 2;
+  const Selection selection = select(data, {}, run);
+  EXPECT_EQ(selection.chosen_k, 7);
+  EXPECT_EQ(selection.table.size(), 10u);
+  ASSERT_EQ(selection.why.size(), 4u);
+  EXPECT_TRUE(selection.why[0].starts_with("7 groups: ")) << selection.why[0];
+  EXPECT_TRUE(selection.why[2].starts_with("8 groups: ")) << selection.why[2];
+}
+
+// Time that is up leaves the rows that are done, and says so.
+TEST(Select, EndsWhenTimeIsUp) {
+  const Dataset data = draw(separated_mixture("pl", 7, 3), 4000, 4);
+  SelectRequest request;
+  for (int k = 1; k <= 60; ++k) request.candidates.push_back(k);
+  caucus::Run run;
+  run.threads = 2;
+  run.time_limit = 0.5;
+  const Selection selection = select(data, request, run);
+  EXPECT_LT(selection.table.size(), 60u);
+  EXPECT_FALSE(selection.interrupted);
+  EXPECT_TRUE(selection.out_of_time);
+  ASSERT_NE(selection.chosen.model, nullptr);
+  if (!selection.why.empty()) EXPECT_NE(selection.why.back().find("Time was up"), std::string::npos) << selection.why.back();
 }
 
 class CompareWithItself : public testing::TestWithParam<std::string> {};
