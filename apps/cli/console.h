@@ -8,13 +8,14 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
-#include "caucus/infer/run.h"
+#include "caucus/infer/stopping.h"
 
 namespace caucus::cli {
 
-// Exit codes as in sysexits.h; 130 is 128 + SIGINT.
-enum Exit : int { ok = 0, usage = 64, data = 65, no_input = 66, internal = 70, io = 74, interrupted = 130 };
+// Exit codes as in sysexits.h (75: the time limit left work undone, try again with more); 130 is 128 + SIGINT.
+enum Exit : int { ok = 0, usage = 64, data = 65, no_input = 66, internal = 70, io = 74, unfinished = 75, interrupted = 130 };
 
 struct Context {
   bool json = false;
@@ -22,6 +23,7 @@ struct Context {
   bool no_color = false;
   int threads = 0;
   std::string command_line;
+  std::vector<std::string> arguments;  // its words after the program's name
   int exit_code = Exit::ok;
   mutable std::set<std::string, std::less<>> warned;  // so that no warning is given twice
 
@@ -36,7 +38,9 @@ void note(const Context& context, std::string_view text);  // silent with --quie
 // "Model written to m.json": silent where there is no path or the path is standard output.
 void note_written(const Context& context, std::string_view what, const std::string& path);
 void warning(const Context& context, std::string_view text);  // "warning: ...", once; silent with --quiet
-void error(const Context& context, std::string_view text);    // "caucus: ..."
+// A sum of weights: a whole number where it is one.
+nlohmann::ordered_json json_count(double count);
+void error(const Context& context, std::string_view text);  // "caucus: ..."
 
 // Standard output holds one thing: what a path of "-" writes, the JSON object, or the text for a person. Throws UsageError where
 // two would mix; answers whether the text is wanted: not beside a "-", nor with --quiet where a file holds the result.
@@ -57,11 +61,12 @@ class InterruptGuard {
 };
 
 // A bar on a terminal, a plain line every few seconds in a log, nothing with --quiet.
-class ProgressObserver : public Observer {
+class ProgressObserver : public Observer, public StopSource {
  public:
   explicit ProgressObserver(const Context& context);
   ~ProgressObserver() override;
   Flow progress(const Progress& progress) override;
+  bool stop_requested() const override { return InterruptGuard::requested(); }
   void warning(std::string_view message) override;
   void clear();
 

@@ -18,7 +18,8 @@ using pl_regression::Method;
 
 struct RegressFlags {
   DataFlags data;
-  std::string target, method = "em", missing = "error", out, path, path_grid, report;
+  std::string target, method = "em", missing = "error", out, path, path_grid;
+  ReportFlags report;
   std::vector<std::string> categorical, ignore, features;
   bool ranking = false;
   std::uint64_t seed = 1;
@@ -126,7 +127,6 @@ void write_regression_report(const RegressFlags& flags, const RegressionModel& m
   request.title = flags.data.path == "-" ? "" : std::filesystem::path(flags.data.path).filename().string();
   request.seed = flags.seed;
   write_report(context, std::move(request), flags.report);
-  note_written(context, "Report", flags.report);
 }
 
 void run_regress(const RegressFlags& flags, const CLI::App& command, Context& context) {
@@ -134,7 +134,7 @@ void run_regress(const RegressFlags& flags, const CLI::App& command, Context& co
   if (flags.ranking == !flags.target.empty())
     throw UsageError(flags.ranking ? "--ranking takes whole ballots as outcome: leave --target out"
                                    : "which column holds the classes? say --target COLUMN, or --ranking for whole ballots");
-  const bool text = wants_text(context, {flags.out, flags.report, flags.path == "-" ? flags.path : ""});
+  const bool text = wants_text(context, {flags.out, flags.report.path, flags.path == "-" ? flags.path : ""});
   RegressionInput input;
   Table table;
   std::string source, data_digest;
@@ -168,12 +168,12 @@ void run_regress(const RegressFlags& flags, const CLI::App& command, Context& co
       {"version", CAUCUS_VERSION}, {"command", context.command_line}, {"data", {{"source", source}, {"digest", data_digest}}}};
   if (!flags.out.empty()) write_file(flags.out, fit.model.to_text());
   for (const std::string& one : fit.summary.warnings) warning(context, one);
-  if (!flags.report.empty()) write_regression_report(flags, fit.model, path, table, context);
+  if (flags.report.wanted()) write_regression_report(flags, fit.model, path, table, context);
   if (context.json) {
     auto json = nlohmann::ordered_json::parse(fit.model.to_text());
     json.update(fit.summary.to_json());
     if (!flags.out.empty()) json["model"] = flags.out;
-    if (!flags.report.empty()) json["report"] = flags.report;
+    if (!flags.report.path.empty()) json["report"] = flags.report.path;
     print_json(json);
   }
   if (text) print(show_regression(fit, context));

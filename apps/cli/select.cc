@@ -2,7 +2,9 @@
 #include "caucus/service/select.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
@@ -11,6 +13,7 @@
 #include "caucus/base/parallel.h"
 #include "caucus/service/compare.h"
 #include "caucus/service/families.h"
+#include "caucus/service/reading.h"
 #include "commands.h"
 #include "report.h"
 
@@ -34,14 +37,14 @@ OptionMap parse_settings(const std::vector<std::string>& settings) {
 }
 
 // What the table has beside K: by the criterion, so that it fits a terminal.
-std::string table_head(Criterion criterion) {
-  if (criterion == Criterion::halves) return "   K  unseen ballot      gain ± error      same groups  smallest";
+std::string table_head(SelectBy criterion) {
+  if (!criterion) return "   K  unseen ballot      gain ± error      same groups  smallest";
   if (is_heldout(criterion)) return "   K  log-likelihood       unseen ballot       behind the best";
   return "   K  log-likelihood       EBIC        BIC        AIC        ICL";
 }
 
-std::string table_cells(const SelectRow& row, Criterion criterion) {
-  if (criterion == Criterion::halves)
+std::string table_cells(const SelectRow& row, SelectBy criterion) {
+  if (!criterion)
     return fmt::format(
         "{:>4}  {:>13.4f}  {:>18}  {:>11.2f}  {:>7.1f}%", row.k, *row.heldout_mean,
         row.ahead.empty() ? "" : fmt::format("{:+.4f} ± {:.4f}", row.ahead.back().mean, row.ahead.back().standard_error),
@@ -63,7 +66,7 @@ std::string show_selection(const Selection& selection, const Context& context) {
   }
   text += "\n";
   for (const std::string& sentence : selection.why) text += wrapped(sentence, 2) + "\n";
-  if (selection.criterion == Criterion::halves)
+  if (!selection.criterion)
     text += fmt::format(
         "\n{}{}{}\n", style.dim,
         wrapped("Columns: mean log-probability of a ballot of the half the model has not seen; gain over the row before; "
@@ -75,7 +78,8 @@ std::string show_selection(const Selection& selection, const Context& context) {
 struct SelectFlags {
   DataFlags data;
   SelectRequest request;
-  std::string candidates = "auto", criterion = "halves", out, report;
+  std::string candidates = "auto", criterion = std::string(halves_name), out;
+  ReportFlags report;
   std::vector<std::string> settings;
   std::uint64_t seed = 1;
   double time_limit = 0.0;
@@ -91,9 +95,9 @@ Run make_run(const Context& context, std::uint64_t seed, double time_limit, Obse
 }
 
 void run_select(SelectFlags& flags, Context& context) {
-  const bool text = wants_text(context, {flags.out, flags.report});
+  const bool wants = wants_text(context, {flags.out, flags.report.path});
   flags.request.candidates = parse_candidates(flags.candidates);
-  flags.request.criterion = *enum_from_name<Criterion>(flags.criterion);
+  flags.request.criterion = enum_from_name<Criterion>(flags.criterion);  // none: by halves
   flags.request.options = parse_settings(flags.settings);
   const Dataset data = read_data(context, flags.data);
   const std::optional<std::string> no_groups = warn_no_groups(context, data);
@@ -105,21 +109,22 @@ void run_select(SelectFlags& flags, Context& context) {
     selection = select(data, flags.request, run);
     if (no_groups && selection.chosen_k > 1)
       selection.chosen.summary.warnings.insert(selection.chosen.summary.warnings.begin(), *no_groups);
-    selection.chosen.summary.seed = run.seed;
-    selection.chosen.summary.threads = resolve_threads(run.threads);
   }
   Json selected = to_json(selection);
-  Json model = model_to_json(selection.chosen, data, {CAUCUS_VERSION, context.command_line});
+  if (!selection.unfinished.empty()) selected["unfinished"] = selection.unfinished;
+
+  Json model = Json::parse(
+      model_text(*selection.chosen.model, &selection.chosen.summary, facts_of(data), {CAUCUS_VERSION, context.command_line}));
   model["selection"] = selected;
+  model["reading"] = reading_to_json(read_options(flags.data), data.unranked);
   if (!flags.out.empty()) write_file(flags.out, model.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
-  for (const std::string& one : selection.chosen.summary.warnings) warning(context, one);
-  if (!flags.report.empty()) {
+  for (const std::string& text : selection.chosen.summary.warnings) warning(context, text);
+  if (flags.report.wanted()) {
     ReportRequest request;
-    request.models.push_back(
-        {flags.out.empty() ? flags.request.family : flags.out, nlohmann::json(model), std::move(selection.chosen.model)});
+    request.models.push_back(read_report_model(model.dump(-1, ' ', false, Json::error_handler_t::replace),
+                                               flags.out.empty() ? flags.request.family : flags.out));
     request.data = &data;
     write_report(context, std::move(request), flags.report);
-    note_written(context, "Report", flags.report);
   }
   if (context.json) {
     selected["model"] = flags.out.empty() ? Json(nullptr) : Json(flags.out);
@@ -127,13 +132,18 @@ void run_select(SelectFlags& flags, Context& context) {
     selected["fitted"] = std::move(model);
     print_json(selected);
   }
-  if (text) print(show_selection(selection, context));
+  if (wants) print(show_selection(selection, context));
   note_written(context, "Model", flags.out);
   if (!selection.interrupted && flags.request.candidates.size() > 1 && selection.chosen_k == flags.request.candidates.back())
     note(context, fmt::format("{} groups are the most that were tried: -k auto goes on as long as it pays", selection.chosen_k));
   if (selection.interrupted) {
     note(context, "Interrupted: the table holds the fits that were done.");
     context.exit_code = Exit::interrupted;
+  } else if (!selection.unfinished.empty()) {
+    warning(context,
+            fmt::format("the time limit of {:g} s came before K = {} {} done; the choice is among the others", flags.time_limit,
+                        fmt::join(selection.unfinished, ", "), selection.unfinished.size() == 1 ? "was" : "were"));
+    context.exit_code = Exit::unfinished;
   }
 }
 
@@ -146,10 +156,18 @@ double peak_memory_bytes() {
   return 0.0;
 }
 
+std::vector<std::string> default_contenders() {
+  std::vector<std::string> names;
+  for (const auto& family : families())
+    if (const FamilyInfo info = family->info(); info.compared_by_default) names.push_back(info.name);
+  return names;
+}
+
 struct CompareFlags {
   DataFlags data;
-  std::vector<std::string> contenders{"pl", "mallows", "gmallows"};
-  std::string candidates = "1..4", out, report;
+  std::vector<std::string> contenders = default_contenders();
+  std::string candidates = "1..4", out;
+  ReportFlags report;
   CompareRequest request;
   std::uint64_t seed = 1;
   double time_limit = 0.0;
@@ -176,8 +194,8 @@ std::string show_comparison(const Comparison& comparison, const Context& context
 }
 
 void run_compare(CompareFlags& flags, Context& context) {
-  const bool text = wants_text(context, {flags.out, flags.report});
-  for (const std::string& one : flags.contenders) flags.request.contenders.push_back(parse_contender(one));
+  const bool wants = wants_text(context, {flags.out, flags.report.path});
+  for (const std::string& text : flags.contenders) flags.request.contenders.push_back(parse_contender(text));
   flags.request.candidates = parse_candidates(flags.candidates);
   flags.request.reset_peak_memory = reset_peak_memory;
   flags.request.peak_memory_bytes = peak_memory_bytes;
@@ -212,17 +230,19 @@ void run_compare(CompareFlags& flags, Context& context) {
                {"note", comparison.note},
                {"data", {{"digest", digest(data)}, {"source", data.source}}}};
   if (!flags.out.empty()) write_file(flags.out, json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
-  if (!flags.report.empty()) {
+  if (flags.report.wanted()) {
     ReportRequest request;
     request.comparison = nlohmann::json(json);
     request.data = &data;
     write_report(context, std::move(request), flags.report);
-    note_written(context, "Report", flags.report);
   }
   if (context.json) print_json(json);
-  if (text) print(show_comparison(comparison, context));
+  if (wants) print(show_comparison(comparison, context));
   note_written(context, "Table", flags.out);
-  if (comparison.interrupted) context.exit_code = Exit::interrupted;
+  if (comparison.interrupted)
+    context.exit_code = Exit::interrupted;
+  else if (std::ranges::any_of(comparison.table, &CompareRow::unfinished))
+    context.exit_code = Exit::unfinished;
 }
 
 }  // namespace
@@ -230,7 +250,9 @@ void run_compare(CompareFlags& flags, Context& context) {
 void add_select(CLI::App& app, Context& context) {
   auto flags = std::make_shared<SelectFlags>();
   CLI::App* command = app.add_subcommand("select", "How many groups: fit over K and choose");
-  command->add_option("data", flags->data.path, "ranking file, or - for standard input")->required()->type_name("DATA");
+  std::vector<std::string> criteria(enum_names<Criterion>.begin(), enum_names<Criterion>.end());
+  criteria.insert(criteria.begin(), std::string(halves_name));
+  add_data_argument(*command, flags->data)->required();
   add_data_flags(*command, flags->data);
   command->add_option("--family", flags->request.family, "family of models")->capture_default_str();
   command
@@ -242,7 +264,7 @@ void add_select(CLI::App& app, Context& context) {
           "--criterion", flags->criterion,
           "halves (groups that predict the other half of the ballots and come back there), ebic (BIC that also counts consensus "
           "rankings), bic, aic, icl, cv (cross-validation) or holdout")
-      ->check(CLI::IsMember(std::vector<std::string>(enum_names<Criterion>.begin(), enum_names<Criterion>.end())))
+      ->check(CLI::IsMember(criteria))
       ->capture_default_str();
   command->add_option("--folds", flags->request.folds, "folds of cv")->check(CLI::Range(2, 100))->capture_default_str();
   command->add_option("--holdout", flags->request.holdout, "share of the ballots held out")
@@ -260,15 +282,15 @@ void add_select(CLI::App& app, Context& context) {
   command->add_option("-o,--out", flags->out, "write the chosen model to this file")->type_name("FILE");
   add_report_flag(*command, flags->report);
   command->add_flag("--json", context.json, "print the result as one JSON object");
-  command->footer(
-      examples({"caucus select votes.soi -k 1..6 --out model.json", "caucus select votes.soi --criterion cv --one-se"}));
+  command->footer(examples({"caucus select votes.soi --out model.json", "caucus select votes.soi -k 1..6 --criterion ebic",
+                            "caucus select votes.soi --criterion cv --one-se"}));
   command->callback([flags, &context] { run_select(*flags, context); });
 }
 
 void add_compare(CLI::App& app, Context& context) {
   auto flags = std::make_shared<CompareFlags>();
   CLI::App* command = app.add_subcommand("compare", "Which family of models: held-out likelihood on the same folds");
-  command->add_option("data", flags->data.path, "ranking file, or - for standard input")->required()->type_name("DATA");
+  add_data_argument(*command, flags->data)->required();
   add_data_flags(*command, flags->data);
   command
       ->add_option(

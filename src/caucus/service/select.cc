@@ -13,7 +13,9 @@
 #include "caucus/base/parallel.h"
 #include "caucus/evaluate/heldout.h"
 #include "caucus/evaluate/identifiable.h"
+#include "caucus/infer/stopping.h"
 #include "caucus/service/families.h"
+#include "caucus/service/fit.h"
 #include "caucus/service/folds.h"
 #include "caucus/service/selection_rule.h"
 
@@ -22,7 +24,7 @@ namespace caucus {
 namespace {
 
 // Many fits, one observer: forwards "stop" to every fit and counts finished fits.
-class GridObserver : public Observer {
+class GridObserver : public Observer, public StopSource {
  public:
   explicit GridObserver(Observer* outer) : outer_(outer) {}
   void expect(int total) { total_ = total; }  // fits in all; 0 where that is not known
@@ -40,6 +42,7 @@ class GridObserver : public Observer {
     if (outer_ != nullptr && outer_->progress({"fits", finished_, total_, 0.0}) == Flow::stop) stopped_ = true;
   }
   bool stopped() const { return stopped_; }
+  bool stop_requested() const override { return stopped_ || caucus::stop_requested(outer_); }
 
  private:
   Observer* outer_;
@@ -77,14 +80,6 @@ std::vector<std::uint32_t> labels_from(const FittedModel& model, const Dataset& 
   return labels;
 }
 
-// Log of the number of values the consensus rankings of all groups can take; 0 where there are none.
-double log_num_consensus(const FittedModel& model) {
-  double total = 0.0;
-  for (const auto& component : model.to_json().value("components", nlohmann::json::array()))
-    if (component.contains("consensus")) total += boost::math::lgamma(static_cast<double>(model.items().size()) + 1.0);
-  return total;
-}
-
 std::vector<double> shares_of(const FittedModel& model, const Dataset& data, int threads) {
   const std::vector<double> posterior = memberships(model, data, threads);
   const std::size_t k = model.num_components();
@@ -95,14 +90,18 @@ std::vector<double> shares_of(const FittedModel& model, const Dataset& data, int
   return shares;
 }
 
+FamilyInfo info_of(const SelectRequest& request) {
+  return (request.family.empty() ? *families().front() : find_family(request.family)).info();
+}
+
 // The fits of one request: K by K, so that a stop leaves whole rows of the table. All ballots and the training parts side by side;
 // every fit has, besides its own starts, one from the fit to the same part before it. Without parts a fit has all threads. Results
 // do not depend on threads.
 class Grid {
  public:
   Grid(const Dataset& data, const SelectRequest& request, const Run& run)
-      : data_(data), request_(request), run_(run), family_(find_family(request.family)), observer_(run.observer) {
-    if (request.criterion == Criterion::halves) splits_ = make_folds(data, 2, run.seed);
+      : data_(data), request_(request), run_(run), info_(info_of(request)), observer_(run.observer) {
+    if (!request.criterion) splits_ = make_folds(data, 2, run.seed);
     if (request.criterion == Criterion::cv) splits_ = make_folds(data, request.folds, run.seed);
     if (request.criterion == Criterion::holdout) splits_.push_back(make_holdout(data, request.holdout, run.seed));
     before_.resize(splits_.size());
@@ -115,6 +114,15 @@ class Grid {
   // What row i fitted to all ballots; i = the number of rows is a fit that was not finished, if there is one.
   bool has_fit(std::size_t i) const { return i < full_.size() && full_[i].model != nullptr; }
   FitOutcome take_fit(std::size_t i) { return std::move(full_[i]); }
+
+  // Standard errors are of no use to a part.
+  FitOutcome fit_with(int k, const Dataset& own_data, const Run& own, bool is_part) const {
+    service::FitRequest fitting{.family = info_.name, .options = request_.options, .data = &own_data};
+    fitting.options["components"] = std::to_string(k);
+    if (is_part && info_.has_option("standard-errors")) fitting.options["standard-errors"] = "off";
+    service::FitResult fitted = service::fit(fitting, own);
+    return FitOutcome{std::move(fitted.model), std::move(fitted.summary)};
+  }
 
   // Adds a row unless it is stopped on the way.
   void add(int k) {
@@ -146,17 +154,13 @@ class Grid {
     Run own = run_;
     own.observer = &observer_;
     own.threads = splits_.empty() ? run_.threads : 1;
-    OptionMap options = request_.options;
-    options["components"] = std::to_string(k);
-    if (part > 0 && known_option("standard-errors")) options["standard-errors"] = "off";
     const FittedModel* smaller = table_.empty() ? nullptr : part == 0 ? full_.back().model.get() : before_[part - 1].get();
     std::vector<std::uint32_t> labels;
-    if (smaller != nullptr && family_.info().starts_from_labels) labels = labels_from(*smaller, own_data, k);
+    if (smaller != nullptr && info_.starts_from_labels) labels = labels_from(*smaller, own_data, k);
     own.labels = labels;
     const double begun = own.seconds();
-    result.outcome = family_.fit(own_data, options, own);
-    const StopReason why = result.outcome.summary.stop_reason;
-    result.finished = why != StopReason::interrupted && why != StopReason::time_limit;
+    result.outcome = fit_with(k, own_data, own, part > 0);
+    result.finished = !was_cut_short(result.outcome.summary.stop_reason);
     if (part > 0) {
       result.outcome.model->check(splits_[part - 1].test);
       result.scores.append(*result.outcome.model, splits_[part - 1].test, 1);
@@ -166,17 +170,12 @@ class Grid {
     return result;
   }
 
-  bool known_option(std::string_view name) const {
-    const FamilyInfo info = family_.info();
-    return std::ranges::any_of(info.options, [&](const OptionInfo& option) { return option.name == name; });
-  }
-
   SelectRow describe(const FitOutcome& fit, int k) const {
     SelectRow row;
     row.k = k;
     row.loglik = fit.summary.loglik;
     row.bic = fit.summary.bic();
-    row.ebic = row.bic + 2.0 * log_num_consensus(*fit.model);
+    row.ebic = fit.summary.ebic();
     row.aic = fit.summary.aic();
     row.icl = fit.summary.icl();
     row.shares = shares_of(*fit.model, data_, run_.threads);
@@ -192,14 +191,14 @@ class Grid {
     row.heldout_mean = all.mean();
     row.heldout_se = all.standard_error();
     for (const HeldoutScores& earlier : pooled_) row.ahead.push_back(paired_difference(all, earlier));
-    if (request_.criterion == Criterion::halves) row.replication = replication(*before_[0], *before_[1], data_, run_.threads);
+    if (!request_.criterion) row.replication = replication(*before_[0], *before_[1], data_, run_.threads);
     pooled_.push_back(std::move(all));
   }
 
   const Dataset& data_;
   const SelectRequest& request_;
   const Run& run_;
-  const Family& family_;
+  const FamilyInfo info_;
   GridObserver observer_;
   std::vector<Split> splits_;
   std::vector<std::unique_ptr<FittedModel>> before_;  // of the training parts
@@ -242,10 +241,9 @@ std::vector<int> parse_candidates(std::string_view text) {
 }
 
 Selection select(const Dataset& data, const SelectRequest& request, const Run& run) {
-  const FamilyInfo info = find_family(request.family).info();
+  const FamilyInfo info = info_of(request);
   const auto components = std::ranges::find_if(info.options, [](const OptionInfo& option) { return option.name == "components"; });
-  if (components == info.options.end())
-    throw UsageError(fmt::format("family {} has no number of groups to choose", request.family));
+  if (components == info.options.end()) throw UsageError(fmt::format("family {} has no number of groups to choose", info.name));
 
   if (request.candidates.empty()) {
     std::optional<std::string> one_group = why_no_groups(data);
@@ -276,14 +274,14 @@ Selection select(const Dataset& data, const SelectRequest& request, const Run& r
   result.criterion = request.criterion;
   result.interrupted = grid.interrupted();
   result.table = grid.table();
-  const bool all_done = request.candidates.empty() ? !goes_on(result.table, request.criterion, request.one_standard_error)
-                                                   : result.table.size() == request.candidates.size();
-  result.out_of_time = !all_done && !result.interrupted && run.out_of_time();
+  if (!request.candidates.empty())
+    result.unfinished.assign(request.candidates.begin() + static_cast<std::ptrdiff_t>(result.table.size()),
+                             request.candidates.end());
+  else if (grid.stopped() && goes_on(result.table, request.criterion, request.one_standard_error))
+    result.unfinished.push_back(static_cast<int>(result.table.size()) + 1);
   if (result.table.empty()) {  // stopped before anything was done: whatever was reached is better than nothing
     result.chosen_k = request.candidates.empty() ? 1 : request.candidates.front();
-    OptionMap options = request.options;
-    options["components"] = std::to_string(result.chosen_k);
-    result.chosen = grid.has_fit(0) ? grid.take_fit(0) : find_family(request.family).fit(data, options, run);
+    result.chosen = grid.has_fit(0) ? grid.take_fit(0) : grid.fit_with(result.chosen_k, data, run, false);
     return result;
   }
   const std::size_t chosen = choose_row(result.table, request.criterion, request.one_standard_error);

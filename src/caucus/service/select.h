@@ -12,27 +12,22 @@
 
 namespace caucus {
 
-// halves: the ballots are cut in two at random and every K is fitted to each half. A group is worth having if the fits to the
-// halves predict the other half better with it, and both find it (docs/choosing.md). ebic (Chen & Chen 2008, gamma = 1) adds to BIC
-// twice the logarithm of the number of values that discrete parameters can take. The consensus rankings of Mallows models are such:
-// BIC does not count them, so that a group too many, free to choose the best of n! centres, pays too little. Without consensus
-// rankings it is BIC.
-enum class Criterion { halves, ebic, bic, aic, icl, cv, holdout };
-template <>
-inline constexpr std::array<std::string_view, 7> enum_names<Criterion>{"halves", "ebic", "bic", "aic", "icl", "cv", "holdout"};
+// Without a criterion the number is chosen by halves: the ballots are cut in two at random and every K is fitted to each half. A
+// group is worth having if the fits to the halves predict the other half better with it, and both find it (docs/choosing.md).
+using SelectBy = std::optional<Criterion>;
+inline constexpr std::string_view halves_name = "halves";
+constexpr std::string_view name_of(SelectBy by) { return by ? name_of(*by) : halves_name; }
 // Does it score ballots that were held out?
-constexpr bool is_heldout(Criterion criterion) {
-  return criterion == Criterion::halves || criterion == Criterion::cv || criterion == Criterion::holdout;
-}
+constexpr bool is_heldout(SelectBy by) { return !by || *by == Criterion::cv || *by == Criterion::holdout; }
 
 struct SelectRequest {
-  std::string family = "pl";
-  OptionMap options = {};            // "components" is set by the search
-  std::vector<int> candidates = {};  // the K to try, ascending; none: 1, 2, ... as long as the criterion asks for more
-  Criterion criterion = Criterion::halves;
-  int folds = 5;                    // cv
-  double holdout = 0.2;             // share of the ballots held out
-  bool one_standard_error = false;  // the smallest K not worse than the best by more than one standard error (cv, holdout)
+  std::string family = {};            // empty: the first of the list
+  OptionMap options = {};             // "components" is set by the search
+  std::vector<int> candidates = {};   // the K to try, ascending; none: 1, 2, ... as long as the criterion asks for more
+  SelectBy criterion = std::nullopt;  // none: by halves
+  int folds = 5;                      // cv
+  double holdout = 0.2;               // share of the ballots held out
+  bool one_standard_error = false;    // the smallest K not worse than the best by more than one standard error (cv, holdout)
 };
 
 struct SelectRow {
@@ -47,12 +42,13 @@ struct SelectRow {
 };
 
 struct Selection {
-  Criterion criterion = Criterion::halves;
+  SelectBy criterion = std::nullopt;
   int chosen_k = 0;
   std::vector<SelectRow> table;  // of the fits that were done
   std::vector<std::string> why;  // in plain words: which, why, how sure, what the next ones were
   FitOutcome chosen;             // fitted to all ballots
-  bool interrupted = false, out_of_time = false;
+  std::vector<int> unfinished;   // K that the time limit or a stop left out of the table; without candidates the next one
+  bool interrupted = false;      // by the observer; else `unfinished` is the time limit's
 };
 
 // Fewer ballots than this have no halves worth the name: without a list of candidates one group is fitted.
