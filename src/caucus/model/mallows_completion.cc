@@ -287,7 +287,7 @@ SubsetEstimate CompletionSampler::probability(RankingView ballot, const SubsetPr
 SubsetEstimate scored_probability(RankingView ballot, const CompletionSampler& sampler, const SubsetProbabilities& exact,
                                   std::uint64_t index) {
   RandomStream stream(1, Purpose::augment, index);
-  return sampler.probability(ballot, exact, 2000, stream);
+  return sampler.probability(ballot, exact, 512, stream);
 }
 
 }  // namespace caucus
