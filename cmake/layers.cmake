@@ -1,5 +1,5 @@
 # One static library per layer. A layer may link, and so include, only lower ones:
-#   base 0 < data 1 < io, model 2 < result 3 < infer 4 < evaluate, service, report 5.
+#   base 0 < data 1 < io, model 2 < result 3 < infer 4 < evaluate 5 < service 6 < report 7.
 find_package(Threads REQUIRED)
 find_package(Eigen3 3.4 REQUIRED NO_MODULE)
 find_package(Boost 1.74 REQUIRED)
@@ -14,6 +14,11 @@ add_library(caucus_flags INTERFACE)
 target_compile_features(caucus_flags INTERFACE cxx_std_20)
 target_compile_options(caucus_flags INTERFACE
   $<BUILD_INTERFACE:-Wall -Wextra -Wpedantic -Wshadow -Wconversion>)
+if(CAUCUS_HARDEN)
+  target_compile_options(caucus_flags INTERFACE
+    $<BUILD_INTERFACE:-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2 -D_GLIBCXX_ASSERTIONS -fstack-protector-strong -fstack-clash-protection>)
+  target_link_options(caucus_flags INTERFACE $<BUILD_INTERFACE:-pie -Wl,-z,relro,-z,now>)
+endif()
 if(CAUCUS_SANITIZE)
   target_compile_options(caucus_flags INTERFACE $<BUILD_INTERFACE:-fsanitize=${CAUCUS_SANITIZE} -fno-omit-frame-pointer>)
   target_link_options(caucus_flags INTERFACE $<BUILD_INTERFACE:-fsanitize=${CAUCUS_SANITIZE}>)
@@ -57,12 +62,14 @@ target_link_libraries(caucus_result PUBLIC nlohmann_json::nlohmann_json)
 caucus_layer(infer result model io)
 target_link_libraries(caucus_infer PUBLIC Eigen3::Eigen hwy::hwy)
 caucus_layer(evaluate infer)
+caucus_layer(service infer evaluate io)
+caucus_layer(report service)
 if(CAUCUS_REPORT)
-  caucus_layer(report result)
   target_sources(caucus_report PRIVATE ${report_page})
   target_compile_definitions(caucus_report INTERFACE $<BUILD_INTERFACE:CAUCUS_REPORT>)
+else()
+  set_source_files_properties(src/caucus/report/html.cc PROPERTIES HEADER_FILE_ONLY ON)  # the page is what it lacks
 endif()
-caucus_layer(service infer evaluate io)
 
 add_library(caucus_all INTERFACE)
 add_library(caucus::caucus ALIAS caucus_all)

@@ -12,6 +12,7 @@
 
 #include "caucus/base/parallel.h"
 #include "caucus/infer/run.h"
+#include "caucus/infer/stopping.h"
 #include "caucus/infer/search_record.h"
 
 namespace caucus {
@@ -41,6 +42,7 @@ class Multistart {
   struct Result {
     Solution best;
     SearchRecord record;
+    bool stopped;  // from outside, before the search had ended, whatever the best solution says of itself
   };
 
   Multistart(Problem& problem, const MultistartPlan& plan) : problem_(problem), plan_(plan) {}
@@ -56,7 +58,7 @@ class Multistart {
     }
     record_.agreeing = hits_of_best();
     record_.optima = static_cast<int>(std::ranges::count_if(optima_, [](const Optimum& o) { return o.hits > 0; }));
-    return {std::move(*best_), record_};
+    return {std::move(*best_), record_, stopped_};
   }
 
  private:
@@ -175,7 +177,7 @@ class Multistart {
 };
 
 // An observer that several threads may call: one at a time, and once it says stop it goes on saying so.
-class SharedObserver : public Observer {
+class SharedObserver : public Observer, public StopSource {
  public:
   explicit SharedObserver(Observer* observer) : observer_(observer) {}
   Flow progress(const Progress& progress) override {
@@ -183,6 +185,7 @@ class SharedObserver : public Observer {
     if (!stopped_ && observer_ != nullptr) stopped_ = observer_->progress(progress) == Flow::stop;
     return stopped_ ? Flow::stop : Flow::proceed;
   }
+  bool stop_requested() const override { return stopped_ || caucus::stop_requested(observer_); }
   void warning(std::string_view message) override {
     const std::lock_guard lock(mutex_);
     if (observer_ != nullptr) observer_->warning(message);
@@ -191,7 +194,7 @@ class SharedObserver : public Observer {
  private:
   Observer* observer_;
   std::mutex mutex_;
-  bool stopped_ = false;
+  std::atomic<bool> stopped_ = false;
 };
 
 }  // namespace caucus

@@ -1,6 +1,8 @@
 // What a search over starts says of itself.
 #pragma once
 
+#include "caucus/result/fit_summary.h"
+
 namespace caucus {
 
 // How sure the search is of its best optimum.
@@ -14,5 +16,10 @@ struct SearchRecord {
   double missed() const { return missed_after(agreeing); }
   static double missed_after(int agreeing) { return 1.0 / (2.0 + static_cast<double>(agreeing)); }
 };
+
+// As a fit's summary keeps it.
+inline Starts starts_of(const SearchRecord& record) {
+  return {record.tried, record.finished, record.agreeing, {}, record.missed()};
+}
 
 }  // namespace caucus

@@ -6,6 +6,7 @@
 #include "caucus/infer/mallows_mixture/options.h"
 #include "caucus/infer/mallows_mixture/uncertainty.h"
 #include "caucus/infer/run.h"
+#include "caucus/result/record.h"
 
 namespace caucus::mallows_mixture {
 
@@ -23,7 +24,8 @@ struct FitResult {
   std::optional<StandardErrors> errors;
   std::optional<Stability> stability;
   std::vector<std::string> warnings;
-  nlohmann::json details = nlohmann::json::object();  // of the method
+  bool monte_carlo = false;  // the log-likelihood is an estimate
+  Record details;            // of the method
 };
 
 // Plain words about groups that are empty, equal, or at a bound.

@@ -238,6 +238,7 @@ MultistartResult run_multistart(const RankingSet& rankings, std::size_t num_item
   result.starts = found.record;
   result.screened_on = problem.screened_on();
   result.best = std::move(found.best);
+  if (found.stopped) result.best.stop_reason = run.out_of_time() ? StopReason::time_limit : StopReason::interrupted;
   if (options.components > 1 && !stopped(result.best)) result.best = problem.polish(std::move(result.best));
   sort_components(result.best.parameters);
   return result;

@@ -35,7 +35,7 @@ struct MallowsOptions : MallowsMixtureOptions {
   MallowsMethod method = MallowsMethod::em;
   bool polish = true;
   Distance distance = Distance::kendall;
-  int completions = 40;
+  std::optional<int> completions;
 
   static constexpr auto fields() {
     using O = MallowsOptions;
@@ -53,7 +53,9 @@ struct MallowsOptions : MallowsMixtureOptions {
         field("tolerance", static_cast<double O::*>(&O::tolerance), 0.0, 1.0,
               "relative gain still to be had that counts as converged"),
         field("accelerate", static_cast<bool O::*>(&O::accelerate), "SQUAREM steps on weights and dispersions"),
-        field("completions", &O::completions, 2, 1e6, "sampled completions per ballot and group, for subset and pairwise data"),
+        field("completions", &O::completions, 2, 1e6,
+              "most sampled completions per ballot and group, where rankings of subsets are too long for exact probabilities; "
+              "auto: a fixed amount of work"),
         field("errors", static_cast<bool O::*>(&O::errors), "standard errors of dispersions and weights"),
         field("bootstrap", static_cast<int O::*>(&O::bootstrap), 0, 1e6, "resamples for the stability of the consensus; 0: none")};
   }

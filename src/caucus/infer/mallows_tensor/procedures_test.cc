@@ -188,27 +188,6 @@ TEST(RecoverRest, LinearSystemCase) {
   EXPECT_EQ(assign_ranks(counts, near, most_telling_item(counts, top)).centre, truth.centre);
 }
 
-TEST(Assignment, AgreesWithEnumeration) {
-  for (std::uint64_t instance = 0; instance < 50; ++instance) {
-    RandomStream random(3, Purpose::test, instance);
-    const std::size_t n = 1 + random.below(6);
-    std::vector<double> cost(n * n);
-    for (double& c : cost) c = random.normal();
-    std::vector<std::size_t> order(n);
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    double least = infinity;
-    do {
-      double sum = 0.0;
-      for (std::size_t i = 0; i < n; ++i) sum += cost[i * n + order[i]];
-      least = std::min(least, sum);
-    } while (std::next_permutation(order.begin(), order.end()));
-    const std::vector<std::size_t> found = assign_least_cost(cost, n);
-    double sum = 0.0;
-    for (std::size_t i = 0; i < n; ++i) sum += cost[i * n + found[i]];
-    EXPECT_NEAR(sum, least, 1e-12);
-  }
-}
-
 TEST(MomentScore, TruthIsTheMaximumAtExactMoments) {
   for (std::uint64_t instance = 0; instance < 20; ++instance) {
     RandomStream random(8, Purpose::test, instance);

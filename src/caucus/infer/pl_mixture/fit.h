@@ -41,7 +41,7 @@ struct Result {
   SearchRecord starts{1, 1, 1, 1};
   StopReason stop_reason = StopReason::converged;
   std::vector<double> trace;
-  std::vector<std::vector<std::size_t>> infinite;  // per component: items whose maximum-likelihood utility is not finite
+  std::vector<std::vector<std::size_t>> unbounded;  // per component: items that the data do not tie to its reference (pieces.h)
   std::optional<Uncertainty> errors;
   std::optional<BootstrapResult> bootstrap;
   std::optional<PosteriorResult> posterior;

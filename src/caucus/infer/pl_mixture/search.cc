@@ -182,7 +182,8 @@ SearchResult search(const Objective& objective, const Options& options, const Ru
   plan.refined = problem.on_part() ? 2 : 0;
   auto found = Multistart(problem, plan).run();
   result.record = found.record;
-  const bool rough = !Problem::stopped(found.best) && options.method == Method::em && restarts != 1;
+  if (found.stopped) found.best.stop_reason = run.out_of_time() ? StopReason::time_limit : StopReason::interrupted;
+  const bool rough = !found.stopped && options.method == Method::em && restarts != 1;
   result.best = rough ? problem.polish(std::move(found.best)) : std::move(found.best);
   result.best.iterations = problem.passes();
   return result;
