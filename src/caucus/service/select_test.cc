@@ -136,7 +136,9 @@ TEST(Select, TheSameForAnyNumberOfThreads) {
         EXPECT_EQ(other.table[i].loglik, all[0].table[i].loglik);
         EXPECT_EQ(other.table[i].heldout_mean, all[0].table[i].heldout_mean);
         EXPECT_EQ(other.table[i].replication.has_value(), criterion == Criterion::halves);
-        if (other.table[i].replication) EXPECT_EQ(other.table[i].replication->groups, all[0].table[i].replication->groups);
+        if (other.table[i].replication) {
+          EXPECT_EQ(other.table[i].replication->groups, all[0].table[i].replication->groups);
+        }
       }
     }
   }
@@ -243,7 +245,9 @@ TEST(Select, EndsWhenTimeIsUp) {
   EXPECT_FALSE(selection.interrupted);
   EXPECT_TRUE(selection.out_of_time);
   ASSERT_NE(selection.chosen.model, nullptr);
-  if (!selection.why.empty()) EXPECT_NE(selection.why.back().find("Time was up"), std::string::npos) << selection.why.back();
+  if (!selection.why.empty()) {
+    EXPECT_NE(selection.why.back().find("Time was up"), std::string::npos) << selection.why.back();
+  }
 }
 
 class CompareWithItself : public testing::TestWithParam<std::string> {};
