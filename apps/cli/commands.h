@@ -51,8 +51,7 @@ ReadOptions read_options(const DataFlags& flags, std::optional<Unranked> fallbac
 // Reads the file and prints its warnings. `fallback` is used where --unranked is not given.
 std::vector<std::string> data_paths(const DataFlags& flags);
 Dataset read_data(const Context& context, const DataFlags& flags, std::optional<Unranked> fallback = std::nullopt);
-// The same as a library call takes it, and the folder for temporary files (TMPDIR).
-ReadOptions read_options(const DataFlags& flags, std::optional<Unranked> fallback = std::nullopt);
+// The folder for temporary files (TMPDIR).
 std::string temporary_folder();
 void print_warnings(const Context& context, const Dataset& data);
 // The flags with what a model file remembers of how its data were read, and a note that says so.
