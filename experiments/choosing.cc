@@ -157,7 +157,7 @@ struct Rule {
   std::function<std::size_t(const std::vector<SelectRow>&)> row;
 };
 
-const std::vector<Rule> rules{{"halves", [](const auto& table) { return choose_row(table, std::nullopt); }},
+const std::vector<Rule> rules{{"halves", [](const auto& table) { return choose_row(table, Criterion::halves); }},
                               {"EBIC", [](const auto& table) { return choose_row(table, Criterion::ebic); }},
                               {"ICL", [](const auto& table) { return choose_row(table, Criterion::icl); }},
                               {"AIC", [](const auto& table) { return choose_row(table, Criterion::aic); }},

@@ -48,11 +48,10 @@ void add_data_flags(CLI::App& command, DataFlags& flags, const char* format_flag
 CLI::Option* add_data_argument(CLI::App& command, DataFlags& flags);
 // The flags as the library takes them; `fallback` is used where --unranked is not given.
 ReadOptions read_options(const DataFlags& flags, std::optional<Unranked> fallback = std::nullopt);
-// Reads the file and prints its warnings. `fallback` is used where --unranked is not given.
 std::vector<std::string> data_paths(const DataFlags& flags);
+// Reads the files and prints their warnings. `fallback` is used where --unranked is not given.
 Dataset read_data(const Context& context, const DataFlags& flags, std::optional<Unranked> fallback = std::nullopt);
-// The folder for temporary files (TMPDIR).
-std::string temporary_folder();
+std::string temporary_folder();  // TMPDIR
 void print_warnings(const Context& context, const Dataset& data);
 // The flags with what a model file remembers of how its data were read, and a note that says so.
 DataFlags recall(const Context& context, const DataFlags& flags, const nlohmann::json& model);

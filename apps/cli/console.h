@@ -34,13 +34,13 @@ struct Context {
 // Results go to stdout, everything else to stderr.
 void print(std::string_view text);
 void print_json(const nlohmann::ordered_json& json);
+// A sum of weights: a whole number where it is one.
+nlohmann::ordered_json json_count(double count);
 void note(const Context& context, std::string_view text);  // silent with --quiet
 // "Model written to m.json": silent where there is no path or the path is standard output.
 void note_written(const Context& context, std::string_view what, const std::string& path);
 void warning(const Context& context, std::string_view text);  // "warning: ...", once; silent with --quiet
-// A sum of weights: a whole number where it is one.
-nlohmann::ordered_json json_count(double count);
-void error(const Context& context, std::string_view text);  // "caucus: ..."
+void error(const Context& context, std::string_view text);    // "caucus: ..."
 
 // Standard output holds one thing: what a path of "-" writes, the JSON object, or the text for a person. Throws UsageError where
 // two would mix; answers whether the text is wanted: not beside a "-", nor with --quiet where a file holds the result.

@@ -64,7 +64,15 @@ std::string help_of(const SharedOption& option) {
     return fmt::format("{} [each family has its own choices and default: 'caucus fit --family NAME --help']", info.help);
   std::string help = info.help;
   if (!info.choices.empty()) help += fmt::format(": {}", fmt::join(info.choices, "|"));
-  return help + fmt::format(" [{}]", info.name == "components" ? "auto" : info.default_value);
+  return help + fmt::format(" [{}]", info.name == "components" ? "auto: chosen" : info.default_value);
+}
+
+// Is the number of groups for us to choose? Not where the user gives it, a start file does, or the method has its own.
+bool chooses_groups(const FamilyInfo& info, const OptionMap& options) {
+  const auto given = options.find("components");
+  const auto method = options.find("method");
+  return info.has_option("components") && (given == options.end() || given->second == "auto") && !options.contains("init-file") &&
+         (method == options.end() || method->second != "tensor");
 }
 
 // The family whose help is asked for: 'caucus fit --family dpm --help' shows its options alone. Nothing else.
@@ -99,31 +107,22 @@ OptionMap given_options(const FitFlags& flags, const CLI::App& command) {
   return options;
 }
 
-// Is the number of groups for us to choose? Not where the user gives it, a start file does, the method has its own (tensor), or the
-// rankings go by. Takes "auto" out of the options.
-bool chooses_groups(service::FitRequest& request) {
-  const auto given = request.options.find("components");
-  const bool asked = given != request.options.end() && given->second == "auto";
-  const bool fixed = given != request.options.end() && !asked;
-  if (asked) request.options.erase(given);
-  const auto method = request.options.find("method");
-  const bool has_own = request.options.contains("init-file") || (method != request.options.end() && method->second == "tensor");
-  const bool chooses =
-      find_family(request.family).info().has_option("components") && !fixed && !has_own && !service::goes_by(request);
-  if (asked && !chooses)
-    throw UsageError(fmt::format("-k auto: {} has no number of groups to choose here; leave -k out", request.family));
-  return chooses;
-}
-
-// The model file with how its number of groups was chosen.
-std::string with_selection(const std::string& text, const Selection& selection) {
-  auto model = nlohmann::ordered_json::parse(text);
-  model["selection"] = to_json(selection);
-  return model.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+// The number of groups is chosen by what the ballots show: `request` becomes one for that number, fitted.
+service::FitResult choose_and_fit(const FitFlags& flags, const service::FitRequest& request, const Run& run, Selection& selection) {
+  Dataset data = read_datasets(request.paths, request.reading);
+  request.on_data(data);
+  Run own = run;
+  own.started = std::chrono::steady_clock::now();
+  selection = select(data, {.family = flags.family, .options = request.options}, own);
+  service::FitResult fitted{std::move(selection.chosen.model), std::move(selection.chosen.summary), facts_of(data), {}};
+  if (selection.interrupted) fitted.summary.stop_reason = StopReason::interrupted;
+  if (selection.out_of_time) fitted.summary.stop_reason = StopReason::time_limit;
+  if (request.keep_data) fitted.kept = std::move(data);
+  return fitted;
 }
 
 void run_fit(const FitFlags& flags, const CLI::App& command, Context& context) {
-  const bool wants = wants_text(context, {flags.out, flags.report.path});
+  const bool words = wants_text(context, {flags.out, flags.report.path});
   service::FitRequest request;
   request.family = flags.family;
   request.options = given_options(flags, command);
@@ -131,9 +130,13 @@ void run_fit(const FitFlags& flags, const CLI::App& command, Context& context) {
   request.reading = read_options(flags.data);
   request.keep_data = flags.report.wanted();  // a report shows the rankings again
   request.spool_folder = temporary_folder();
-  const bool chooses = chooses_groups(request);
-  const auto given = request.options.find("components");
-  const bool several = given != request.options.end() && given->second != "1";
+  bool choose = chooses_groups(find_family(flags.family).info(), request.options);
+  const bool asked = request.options.contains("components") && request.options["components"] == "auto";
+  if (asked) request.options.erase("components");
+  choose = choose && !find_family(flags.family).takes_stream(request.options);
+  if (asked && !choose)
+    throw UsageError(fmt::format("-k auto: {} has no number of groups to choose here; leave -k out", flags.family));
+  const bool several = request.options.contains("components") && request.options["components"] != "1";
   std::optional<std::string> no_groups;
   std::optional<InterruptGuard> guard;  // while rankings are read, Ctrl-C just ends the program
   request.on_data = [&](const Dataset& data) {
@@ -143,8 +146,7 @@ void run_fit(const FitFlags& flags, const CLI::App& command, Context& context) {
   };
   service::FitResult fitted;
   Selection selection;
-  if (chooses) fitted.kept = read_data(context, flags.data);
-  if (chooses || service::goes_by(request)) guard.emplace();
+  if (!choose && service::goes_by(request)) guard.emplace();
   {
     ProgressObserver observer(context);
     Run run;
@@ -152,25 +154,16 @@ void run_fit(const FitFlags& flags, const CLI::App& command, Context& context) {
     run.threads = context.threads;
     run.observer = &observer;
     if (flags.time_limit > 0.0) run.time_limit = flags.time_limit;
-    if (chooses) {
-      selection = select(*fitted.kept, {.family = request.family, .options = request.options}, run);
-      fitted.model = std::move(selection.chosen.model);
-      fitted.summary = std::move(selection.chosen.summary);
-      fitted.summary.seconds = run.seconds();
-      if (selection.interrupted) fitted.summary.stop_reason = StopReason::interrupted;
-      fitted.data = facts_of(*fitted.kept);
-    } else {
-      fitted = service::fit(request, run);
-    }
+    fitted = choose ? choose_and_fit(flags, request, run, selection) : service::fit(request, run);
   }
   guard.reset();
   if (no_groups) fitted.summary.warnings.insert(fitted.summary.warnings.begin(), *no_groups);
   const std::shared_ptr<const FittedModel> model = std::move(fitted.model);
   const auto text = [&](Record extra) {
     extra.set("reading", reading_record(request.reading, model->unranked()));
+    if (choose) extra.set("selection", record_of(selection));
     if (!flags.report.names.empty()) extra.set("group_names", flags.report.names);
-    std::string written = model_text(*model, &fitted.summary, fitted.data, {CAUCUS_VERSION, context.command_line}, extra);
-    return chooses ? with_selection(written, selection) : written;
+    return model_text(*model, &fitted.summary, fitted.data, {CAUCUS_VERSION, context.command_line}, extra);
   };
   if (!flags.out.empty()) write_file(flags.out, text({}));
   for (const std::string& message : fitted.summary.warnings) warning(context, message);
@@ -185,7 +178,7 @@ void run_fit(const FitFlags& flags, const CLI::App& command, Context& context) {
     if (!flags.out.empty()) extra.set("model", flags.out);
     print(text(extra));
   }
-  if (wants) {
+  if (words) {
     for (const std::string& sentence : selection.why) print(wrapped(sentence, 2) + "\n");
     print((selection.why.empty() ? "" : "\n") + show_fit(*model, fitted.summary, context));
   }

@@ -7,23 +7,35 @@ namespace caucus::cli {
 
 namespace {
 
-struct Places {
-  std::vector<double> firsts, listed;  // by item: first places, those tied for it a part each; ballots that list it
+// How often each item stands first (a tie for it counts in parts) and how often it is listed, in ballots.
+struct ItemCounts {
+  std::vector<double> first, listed;
 };
-Places count_places(const Dataset& data) {
+ItemCounts count_items(const Dataset& data) {
   const RankingSet& rankings = data.rankings;
-  Places places{std::vector<double>(data.num_items(), 0.0), std::vector<double>(data.num_items(), 0.0)};
+  ItemCounts counts{std::vector<double>(data.num_items(), 0.0), std::vector<double>(data.num_items(), 0.0)};
   for (std::size_t i = 0; i < rankings.size(); ++i) {
     bool first_group = true;
     rankings[i].for_each_group([&](std::span<const ItemId> group) {
       for (const ItemId item : group) {
-        places.listed[item] += rankings.weight(i);
-        if (first_group) places.firsts[item] += rankings.weight(i) / static_cast<double>(group.size());
+        counts.listed[item] += rankings.weight(i);
+        if (first_group) counts.first[item] += rankings.weight(i) / static_cast<double>(group.size());
       }
       first_group = false;
     });
   }
-  return places;
+  return counts;
+}
+
+// The ranking's items, tied ones in a list of their own.
+nlohmann::ordered_json ranking_json(RankingView ranking, const std::vector<std::string>& names) {
+  nlohmann::ordered_json groups = nlohmann::ordered_json::array();
+  ranking.for_each_group([&](std::span<const ItemId> group) {
+    if (group.size() == 1) return groups.push_back(names[group[0]]);
+    groups.push_back(nlohmann::ordered_json::array());
+    for (const ItemId item : group) groups.back().push_back(names[item]);
+  });
+  return groups;
 }
 
 void run_info(const DataFlags& flags, Context& context) {
@@ -31,6 +43,7 @@ void run_info(const DataFlags& flags, Context& context) {
   const DataTraits found = traits(data);
   const Connectivity graph = connectivity(data);
   const RankingSet& rankings = data.rankings;
+  const ItemCounts counts = count_items(data);
 
   if (context.json) {
     nlohmann::ordered_json json;
@@ -47,9 +60,12 @@ void run_info(const DataFlags& flags, Context& context) {
     json["strongly_connected"] = graph.strongly_connected;
     if (!graph.strongly_connected) json["connectivity"] = describe(graph, data);
     json["items"] = data.items;
-    const auto [firsts, listed] = count_places(data);
-    json["first_places"] = firsts;
-    json["listed"] = listed;
+    json["first"] = nlohmann::ordered_json::array();
+    for (const double count : counts.first) json["first"].push_back(nlohmann::ordered_json(json_count(count)));
+    json["listed"] = nlohmann::ordered_json::array();
+    for (const double count : counts.listed) json["listed"].push_back(nlohmann::ordered_json(json_count(count)));
+    if (!rankings.empty()) json["first_ranking"] = ranking_json(rankings[0], data.items);
+    json["source"] = data.source;
     json["covariates"] = nlohmann::ordered_json::array();
     for (const Column& column : data.covariates) json["covariates"].push_back(column.name);
     json["digest"] = digest(data);
@@ -58,7 +74,6 @@ void run_info(const DataFlags& flags, Context& context) {
     return;
   }
 
-  const auto [firsts, listed] = count_places(data);
   const Style style(context.color_stdout());
   std::string text = fmt::format("{}{}{}\n", style.bold, printable(data.source), style.reset);
   text += fmt::format("  {} rankings ({} distinct) of {} items, {}\n", rankings.total_weight(), rankings.size(), data.num_items(),
@@ -102,7 +117,7 @@ void run_info(const DataFlags& flags, Context& context) {
 
   std::vector<std::size_t> order(data.num_items());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::stable_sort(order.begin(), order.end(), [&firsts = firsts](std::size_t a, std::size_t b) { return firsts[a] > firsts[b]; });
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return counts.first[a] > counts.first[b]; });
   constexpr std::size_t most = 20;
   std::size_t width = 4;
   for (std::size_t i = 0; i < std::min(most, order.size()); ++i)
@@ -110,7 +125,8 @@ void run_info(const DataFlags& flags, Context& context) {
   text += fmt::format("\n  {}  {:>10}  {:>10}\n", fit_width("item", width), "first", "listed");
   for (std::size_t i = 0; i < std::min(most, order.size()); ++i)
     text += fmt::format("  {}  {:>9.1f}%  {:>9.1f}%\n", fit_width(printable(data.items[order[i]]), width),
-                        100.0 * firsts[order[i]] / rankings.total_weight(), 100.0 * listed[order[i]] / rankings.total_weight());
+                        100.0 * counts.first[order[i]] / rankings.total_weight(),
+                        100.0 * counts.listed[order[i]] / rankings.total_weight());
   if (order.size() > most) text += fmt::format("  ... and {} more items\n", order.size() - most);
   print(text);
 }

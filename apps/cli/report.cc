@@ -94,7 +94,8 @@ std::size_t write_report(const Context& context, ReportRequest request, const Re
   const bool json = path.ends_with(".json");
   const std::string content = json ? data.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n" : report_html(data);
   write_file(path, content);
-  note(context, fmt::format("Report written to {} ({} kB): open it in a browser", path, (content.size() + 1023) / 1024));
+  if (path != "-")
+    note(context, fmt::format("Report written to {} ({} kB): open it in a browser", path, (content.size() + 1023) / 1024));
   return content.size();
 }
 

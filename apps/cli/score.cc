@@ -9,6 +9,7 @@
 #include "caucus/io/order_text.h"
 #include "caucus/io/row_table.h"
 #include "caucus/io/table.h"
+#include "caucus/result/monte_carlo_scores.h"
 #include "commands.h"
 
 namespace caucus::cli {
@@ -119,13 +120,19 @@ void run_score(const ScoreFlags& flags, Context& context) {
         file);
     file.commit();
   }
+  const auto* by_draws = dynamic_cast<const MonteCarloScores*>(loaded.model.get());
+  const double error = by_draws != nullptr ? by_draws->loglik_error(data, context.threads) : 0.0;
   if (context.json) {
-    print_json({{"loglik", loglik},
-                {"mean_loglik", mean},
-                {"num_rankings", json_count(total)},
-                {"num_blank", json_count(data.blank_weight())}});
+    nlohmann::ordered_json result{{"loglik", loglik},
+                                  {"mean_loglik", mean},
+                                  {"num_rankings", json_count(total)},
+                                  {"num_blank", json_count(data.blank_weight())}};
+    if (error > 0.0) result["loglik_error"] = error;
+    print_json(result);
   } else {
     print(fmt::format("log-likelihood {:.6f}, mean {:.6f} over {} rankings\n", loglik, mean, total));
+    if (error > 0.0)
+      print(fmt::format("Monte Carlo error of the log-likelihood {:.3g}, of the mean {:.3g}\n", error, error / total));
     if (!flags.out.empty()) note(context, fmt::format("Scores written to {}", flags.out));
   }
 }

@@ -37,14 +37,14 @@ OptionMap parse_settings(const std::vector<std::string>& settings) {
 }
 
 // What the table has beside K: by the criterion, so that it fits a terminal.
-std::string table_head(SelectBy criterion) {
-  if (!criterion) return "   K  unseen ballot      gain ± error      same groups  smallest";
+std::string table_head(Criterion criterion) {
+  if (criterion == Criterion::halves) return "   K  unseen ballot      gain ± error      same groups  smallest";
   if (is_heldout(criterion)) return "   K  log-likelihood       unseen ballot       behind the best";
   return "   K  log-likelihood       EBIC        BIC        AIC        ICL";
 }
 
-std::string table_cells(const SelectRow& row, SelectBy criterion) {
-  if (!criterion)
+std::string table_cells(const SelectRow& row, Criterion criterion) {
+  if (criterion == Criterion::halves)
     return fmt::format(
         "{:>4}  {:>13.4f}  {:>18}  {:>11.2f}  {:>7.1f}%", row.k, *row.heldout_mean,
         row.ahead.empty() ? "" : fmt::format("{:+.4f} ± {:.4f}", row.ahead.back().mean, row.ahead.back().standard_error),
@@ -66,7 +66,7 @@ std::string show_selection(const Selection& selection, const Context& context) {
   }
   text += "\n";
   for (const std::string& sentence : selection.why) text += wrapped(sentence, 2) + "\n";
-  if (!selection.criterion)
+  if (selection.criterion == Criterion::halves)
     text += fmt::format(
         "\n{}{}{}\n", style.dim,
         wrapped("Columns: mean log-probability of a ballot of the half the model has not seen; gain over the row before; "
@@ -78,7 +78,7 @@ std::string show_selection(const Selection& selection, const Context& context) {
 struct SelectFlags {
   DataFlags data;
   SelectRequest request;
-  std::string candidates = "auto", criterion = std::string(halves_name), out;
+  std::string candidates = "auto", criterion = "halves", out;
   ReportFlags report;
   std::vector<std::string> settings;
   std::uint64_t seed = 1;
@@ -95,9 +95,9 @@ Run make_run(const Context& context, std::uint64_t seed, double time_limit, Obse
 }
 
 void run_select(SelectFlags& flags, Context& context) {
-  const bool wants = wants_text(context, {flags.out, flags.report.path});
+  const bool text = wants_text(context, {flags.out, flags.report.path});
   flags.request.candidates = parse_candidates(flags.candidates);
-  flags.request.criterion = enum_from_name<Criterion>(flags.criterion);  // none: by halves
+  flags.request.criterion = *enum_from_name<Criterion>(flags.criterion);
   flags.request.options = parse_settings(flags.settings);
   const Dataset data = read_data(context, flags.data);
   const std::optional<std::string> no_groups = warn_no_groups(context, data);
@@ -111,38 +111,34 @@ void run_select(SelectFlags& flags, Context& context) {
       selection.chosen.summary.warnings.insert(selection.chosen.summary.warnings.begin(), *no_groups);
   }
   Json selected = to_json(selection);
-  if (!selection.unfinished.empty()) selected["unfinished"] = selection.unfinished;
-
-  Json model = Json::parse(
-      model_text(*selection.chosen.model, &selection.chosen.summary, facts_of(data), {CAUCUS_VERSION, context.command_line}));
-  model["selection"] = selected;
-  model["reading"] = reading_to_json(read_options(flags.data), data.unranked);
-  if (!flags.out.empty()) write_file(flags.out, model.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
-  for (const std::string& text : selection.chosen.summary.warnings) warning(context, text);
+  const std::string model = model_text(
+      *selection.chosen.model, &selection.chosen.summary, facts_of(data), {CAUCUS_VERSION, context.command_line},
+      Record().set("selection", record_of(selection)).set("reading", reading_record(read_options(flags.data), data.unranked)));
+  if (!flags.out.empty()) write_file(flags.out, model);
+  for (const std::string& one : selection.chosen.summary.warnings) warning(context, one);
   if (flags.report.wanted()) {
     ReportRequest request;
-    request.models.push_back(read_report_model(model.dump(-1, ' ', false, Json::error_handler_t::replace),
-                                               flags.out.empty() ? flags.request.family : flags.out));
+    request.models.push_back(read_report_model(model, flags.out.empty() ? flags.request.family : flags.out));
     request.data = &data;
     write_report(context, std::move(request), flags.report);
   }
   if (context.json) {
     selected["model"] = flags.out.empty() ? Json(nullptr) : Json(flags.out);
-    model.erase("selection");
-    selected["fitted"] = std::move(model);
+    selected["fitted"] = Json::parse(model);
+    selected["fitted"].erase("selection");
     print_json(selected);
   }
-  if (wants) print(show_selection(selection, context));
+  if (text) print(show_selection(selection, context));
   note_written(context, "Model", flags.out);
   if (!selection.interrupted && flags.request.candidates.size() > 1 && selection.chosen_k == flags.request.candidates.back())
     note(context, fmt::format("{} groups are the most that were tried: -k auto goes on as long as it pays", selection.chosen_k));
   if (selection.interrupted) {
     note(context, "Interrupted: the table holds the fits that were done.");
     context.exit_code = Exit::interrupted;
-  } else if (!selection.unfinished.empty()) {
-    warning(context,
-            fmt::format("the time limit of {:g} s came before K = {} {} done; the choice is among the others", flags.time_limit,
-                        fmt::join(selection.unfinished, ", "), selection.unfinished.size() == 1 ? "was" : "were"));
+  } else if (selection.out_of_time) {
+    const std::string left = fmt::format("{}", fmt::join(selection.unfinished, ", "));
+    warning(context, fmt::format("the time limit of {:g} s came before {} was done; the choice is among the others",
+                                 flags.time_limit, left.empty() ? "the next number of groups" : "K = " + left));
     context.exit_code = Exit::unfinished;
   }
 }
@@ -194,8 +190,8 @@ std::string show_comparison(const Comparison& comparison, const Context& context
 }
 
 void run_compare(CompareFlags& flags, Context& context) {
-  const bool wants = wants_text(context, {flags.out, flags.report.path});
-  for (const std::string& text : flags.contenders) flags.request.contenders.push_back(parse_contender(text));
+  const bool text = wants_text(context, {flags.out, flags.report.path});
+  for (const std::string& one : flags.contenders) flags.request.contenders.push_back(parse_contender(one));
   flags.request.candidates = parse_candidates(flags.candidates);
   flags.request.reset_peak_memory = reset_peak_memory;
   flags.request.peak_memory_bytes = peak_memory_bytes;
@@ -237,7 +233,7 @@ void run_compare(CompareFlags& flags, Context& context) {
     write_report(context, std::move(request), flags.report);
   }
   if (context.json) print_json(json);
-  if (wants) print(show_comparison(comparison, context));
+  if (text) print(show_comparison(comparison, context));
   note_written(context, "Table", flags.out);
   if (comparison.interrupted)
     context.exit_code = Exit::interrupted;
@@ -249,9 +245,8 @@ void run_compare(CompareFlags& flags, Context& context) {
 
 void add_select(CLI::App& app, Context& context) {
   auto flags = std::make_shared<SelectFlags>();
+  flags->request.family = families().front()->info().name;
   CLI::App* command = app.add_subcommand("select", "How many groups: fit over K and choose");
-  std::vector<std::string> criteria(enum_names<Criterion>.begin(), enum_names<Criterion>.end());
-  criteria.insert(criteria.begin(), std::string(halves_name));
   add_data_argument(*command, flags->data)->required();
   add_data_flags(*command, flags->data);
   command->add_option("--family", flags->request.family, "family of models")->capture_default_str();
@@ -264,7 +259,7 @@ void add_select(CLI::App& app, Context& context) {
           "--criterion", flags->criterion,
           "halves (groups that predict the other half of the ballots and come back there), ebic (BIC that also counts consensus "
           "rankings), bic, aic, icl, cv (cross-validation) or holdout")
-      ->check(CLI::IsMember(criteria))
+      ->check(CLI::IsMember(std::vector<std::string>(enum_names<Criterion>.begin(), enum_names<Criterion>.end())))
       ->capture_default_str();
   command->add_option("--folds", flags->request.folds, "folds of cv")->check(CLI::Range(2, 100))->capture_default_str();
   command->add_option("--holdout", flags->request.holdout, "share of the ballots held out")
@@ -282,8 +277,8 @@ void add_select(CLI::App& app, Context& context) {
   command->add_option("-o,--out", flags->out, "write the chosen model to this file")->type_name("FILE");
   add_report_flag(*command, flags->report);
   command->add_flag("--json", context.json, "print the result as one JSON object");
-  command->footer(examples({"caucus select votes.soi --out model.json", "caucus select votes.soi -k 1..6 --criterion ebic",
-                            "caucus select votes.soi --criterion cv --one-se"}));
+  command->footer(
+      examples({"caucus select votes.soi -k 1..6 --out model.json", "caucus select votes.soi --criterion cv --one-se"}));
   command->callback([flags, &context] { run_select(*flags, context); });
 }
 

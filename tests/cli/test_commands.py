@@ -12,7 +12,7 @@ import unittest
 
 from support import TOWN, Case, caucus
 
-COMMANDS = ("fit", "score", "assign", "sample", "generate", "info", "convert", "select", "compare", "check", "distance", "families", "name", "regress",
+COMMANDS = ("fit", "score", "assign", "sample", "generate", "info", "convert", "select", "compare", "check", "distance", "families", "regress",
             "predict", "completion", "help", "man")
 
 
@@ -75,9 +75,10 @@ class Commands(Case):
         self.assertEqual(selected["fitted"]["components"], self.read("m.json")["components"])
         self.assertTrue(selected["why"])
         info = json.loads(self.ok("info", TOWN, "--json").stdout)
-        self.assertEqual(sum(info["first_places"]), info["num_rankings"])
-        self.assertTrue(all(first <= listed for first, listed in zip(info["first_places"], info["listed"])))
+        self.assertEqual(sum(info["first"]), info["num_rankings"])
+        self.assertTrue(all(first <= listed for first, listed in zip(info["first"], info["listed"])))
         self.assertEqual(len(info["listed"]), info["num_items"])
+        self.assertIn(info["first_ranking"][0], info["items"])
         table = self.path("t.csv", "x,kind\n" + "1,a\n2,b\n3,a\n4,b\n" * 5)
         regressed = json.loads(self.ok("regress", table, "--target", "kind", "--out", out, "--json").stdout)
         for key, value in self.read("m.json").items():

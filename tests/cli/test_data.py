@@ -203,7 +203,7 @@ class Words(Files):
                 self.assertEqual(sorted(merged["items"]), sorted({"Others" if "a" in c.lower() else "B" if c[0] == "B" else c
                                                                   for c in names_in(layout)}))
                 self.assertEqual(merged["num_rankings"], sum(bool(b.ranking) for b in ballots))
-                firsts = dict(zip(merged["items"], merged["first_places"]))
+                firsts = dict(zip(merged["items"], merged["first"]))
                 self.assertEqual(firsts["Others"], sum(bool(b.ranking) and "a" in b.ranking[0].lower() for b in ballots))
 
     def test_wrong_rules_are_refused_and_idle_ones_named(self):

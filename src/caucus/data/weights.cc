@@ -5,13 +5,16 @@
 
 namespace caucus {
 
+// Beyond it every double is a whole number.
+constexpr double largest_count = 0x1p53;
+
 double effective_size(std::span<const double> weights) {
   double largest = 0.0, total = 0.0;
   bool counts = true;
   for (double weight : weights) {
     largest = std::max(largest, weight);
     total += weight;
-    counts = counts && weight == std::floor(weight);
+    counts = counts && weight == std::floor(weight) && weight < largest_count;
   }
   if (counts || !(largest > 0.0)) return total;
   // Relative to the largest, so that neither tiny nor huge weights leave the range of numbers.

@@ -51,10 +51,10 @@ struct FamilyInfo {
   std::vector<MethodInfo> methods;  // the first is the default
   std::vector<OptionInfo> options;
   TieMeaning ties = TieMeaning::event;
-  Criterion default_criterion = Criterion::ebic;  // by which select chooses the number of groups
-  bool fits_ballot_weights = false;               // every ballot has weights of its own, which no information criterion counts
-  bool starts_from_labels = false;                // uses Run::labels
-  bool compared_by_default = false;               // among the contenders where a user names none
+  Criterion quick_criterion = Criterion::ebic;  // by which compare chooses the number of groups on every training part
+  bool fits_ballot_weights = false;             // every ballot has weights of its own, which no information criterion counts
+  bool starts_from_labels = false;              // uses Run::labels
+  bool compared_by_default = false;             // among the contenders where a user names none
 
   bool has_option(std::string_view option) const;
 };

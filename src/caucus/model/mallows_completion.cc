@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "caucus/base/clones.h"
 #include "caucus/base/numeric.h"
 #include "caucus/model/kendall.h"
 #include "caucus/model/mallows.h"
@@ -25,33 +26,144 @@ struct CompletionSampler::Plan {
   double distance = 0.0;  // the strict pairs
 };
 
+// Particles side by side, so that loops over them are wide: row[j * size + c] is the j-th item of particle c.
 struct CompletionSampler::Batch {
-  std::vector<std::vector<ItemId>> row;
+  std::size_t size, length = 0;
+  std::vector<std::int32_t> row;
   std::vector<double> log_weight, distance;
   double log_mean = 0.0;  // log of the estimate of P over the base
 
-  void resample(RandomStream& stream) {
-    const std::size_t size = row.size();
-    double largest = -infinity, total = 0.0, squares = 0.0;
-    for (double value : log_weight) largest = std::max(largest, value);
-    std::vector<double> weight(size);
-    for (std::size_t c = 0; c < size; ++c) total += weight[c] = std::exp(log_weight[c] - largest), squares += weight[c] * weight[c];
-    if (total * total >= 0.5 * static_cast<double>(size) * squares) return;
-    // Systematic resampling.
-    std::vector<std::vector<ItemId>> rows;
-    std::vector<double> distances;
-    const double stride = total / static_cast<double>(size);
-    double at = stream.uniform() * stride, seen = 0.0;
-    for (std::size_t c = 0; c < size; ++c) {
-      seen += weight[c];
-      for (; at < seen && rows.size() < size; at += stride) rows.push_back(row[c]), distances.push_back(distance[c]);
-    }
-    while (rows.size() < size) rows.push_back(rows.back()), distances.push_back(distances.back());  // rounding
-    row = std::move(rows);
-    distance = std::move(distances);
-    std::fill(log_weight.begin(), log_weight.end(), largest + std::log(stride));
-  }
+  // For the newcomer: disagreements above all, at the best place relative to that, and at the place chosen; the place; sums over
+  // places.
+  std::vector<std::int32_t> top, now, least, chosen, place;
+  std::vector<double> running, target;
+
+  Batch(std::size_t num_particles, std::size_t num_items, double start)
+      : size(num_particles),
+        row(num_particles * num_items),
+        log_weight(num_particles, 0.0),
+        distance(num_particles, start),
+        top(num_particles),
+        now(num_particles),
+        least(num_particles),
+        chosen(num_particles),
+        place(num_particles),
+        running(num_particles * (num_items + 1)),
+        target(num_particles) {}
+
+  void insert(std::int32_t rank, double theta, const double* power, RandomStream& stream);
+  void resample(RandomStream& stream);
 };
+
+namespace {
+
+// Below the first j items, those that the centre puts before the newcomer agree with it: one disagreement fewer each, else one
+// more.
+CAUCUS_CLONES void count_disagreements(const std::int32_t* row, std::size_t length, std::size_t size, std::int32_t rank,
+                                       std::int32_t* top, std::int32_t* now, std::int32_t* least) {
+  for (std::size_t c = 0; c < size; ++c) top[c] = now[c] = least[c] = 0;
+  for (std::size_t j = 0; j < length; ++j, row += size)
+    for (std::size_t c = 0; c < size; ++c) {
+      const std::int32_t before = row[c] < rank ? 1 : 0;
+      top[c] += before;
+      now[c] += 1 - 2 * before;
+      least[c] = now[c] < least[c] ? now[c] : least[c];
+    }
+}
+
+// running[j * size + c] = sum over places up to j of q^(disagreements - least).
+CAUCUS_CLONES void sum_places(const std::int32_t* row, std::size_t length, std::size_t size, std::int32_t rank, const double* power,
+                              const std::int32_t* least, std::int32_t* now, double* running) {
+  for (std::size_t c = 0; c < size; ++c) now[c] = -least[c], running[c] = power[now[c]];
+  for (std::size_t j = 0; j < length; ++j, row += size, running += size)
+    for (std::size_t c = 0; c < size; ++c) {
+      now[c] += row[c] < rank ? -1 : 1;
+      running[size + c] = running[c] + power[now[c]];
+    }
+}
+
+// The same by products, which are faster than a table and good while no power on the way underflows.
+CAUCUS_CLONES void multiply_places(const std::int32_t* row, std::size_t length, std::size_t size, std::int32_t rank, double q,
+                                   double* power, double* running) {
+  const double inverse = 1.0 / q;
+  for (std::size_t c = 0; c < size; ++c) running[c] = power[c];
+  for (std::size_t j = 0; j < length; ++j, row += size, running += size)
+    for (std::size_t c = 0; c < size; ++c) {
+      power[c] *= row[c] < rank ? inverse : q;
+      running[size + c] = running[c] + power[c];
+    }
+}
+
+// The first place whose running sum exceeds the target, and the disagreements there relative to the top.
+CAUCUS_CLONES void choose_places(const std::int32_t* row, std::size_t length, std::size_t size, std::int32_t rank,
+                                 const double* running, const double* target, std::int32_t* place, std::int32_t* chosen) {
+  for (std::size_t c = 0; c < size; ++c) place[c] = chosen[c] = 0;
+  for (std::size_t j = 0; j < length; ++j, row += size, running += size)
+    for (std::size_t c = 0; c < size; ++c) {
+      const std::int32_t passed = running[c] <= target[c] ? 1 : 0;
+      place[c] += passed;
+      chosen[c] += passed * (row[c] < rank ? -1 : 1);
+    }
+}
+
+CAUCUS_CLONES void insert_at(std::int32_t* row, std::size_t length, std::size_t size, std::int32_t rank,
+                             const std::int32_t* place) {
+  for (std::size_t j = length; j > 0; --j) {
+    std::int32_t* const to = row + j * size;
+    const std::int32_t at = static_cast<std::int32_t>(j);
+    for (std::size_t c = 0; c < size; ++c) {
+      const std::int32_t from_above = to[static_cast<std::ptrdiff_t>(c) - static_cast<std::ptrdiff_t>(size)];
+      const std::int32_t moved = at == place[c] ? rank : from_above;
+      to[c] = at < place[c] ? to[c] : moved;
+    }
+  }
+  for (std::size_t c = 0; c < size; ++c) row[c] = place[c] == 0 ? rank : row[c];
+}
+
+}  // namespace
+
+void CompletionSampler::Batch::insert(std::int32_t rank, double theta, const double* power, RandomStream& stream) {
+  count_disagreements(row.data(), length, size, rank, top.data(), now.data(), least.data());
+  if (theta * static_cast<double>(length) < 600.0) {
+    for (std::size_t c = 0; c < size; ++c) target[c] = power[-least[c]];
+    multiply_places(row.data(), length, size, rank, power[1], target.data(), running.data());
+  } else {
+    sum_places(row.data(), length, size, rank, power, least.data(), now.data(), running.data());
+  }
+  for (std::size_t c = 0; c < size; ++c) {
+    const double total = running[length * size + c];
+    log_weight[c] += std::log(total) - theta * static_cast<double>(top[c] + least[c]);
+    target[c] = stream.uniform() * total;
+  }
+  choose_places(row.data(), length, size, rank, running.data(), target.data(), place.data(), chosen.data());
+  insert_at(row.data(), length, size, rank, place.data());
+  for (std::size_t c = 0; c < size; ++c) distance[c] += static_cast<double>(top[c] + chosen[c]);
+  ++length;
+}
+
+// Systematic resampling once the weights are worth less than half of the particles.
+void CompletionSampler::Batch::resample(RandomStream& stream) {
+  double largest = -infinity, total = 0.0, squares = 0.0;
+  for (double value : log_weight) largest = std::max(largest, value);
+  std::vector<double> weight(size);
+  for (std::size_t c = 0; c < size; ++c) total += weight[c] = std::exp(log_weight[c] - largest), squares += weight[c] * weight[c];
+  if (total * total >= 0.5 * static_cast<double>(size) * squares) return;
+  const double stride = total / static_cast<double>(size);
+  double at = stream.uniform() * stride, seen = weight[0];
+  std::vector<std::size_t> parent(size);
+  for (std::size_t c = 0, from = 0; c < size; ++c, at += stride) {
+    while (at >= seen && from + 1 < size) seen += weight[++from];
+    parent[c] = from;
+  }
+  std::vector<std::int32_t> old(size);
+  for (std::size_t j = 0; j < length; ++j) {
+    std::copy_n(row.begin() + static_cast<std::ptrdiff_t>(j * size), size, old.begin());
+    for (std::size_t c = 0; c < size; ++c) row[j * size + c] = old[parent[c]];
+  }
+  const std::vector<double> old_distance = distance;
+  for (std::size_t c = 0; c < size; ++c) distance[c] = old_distance[parent[c]];
+  std::fill(log_weight.begin(), log_weight.end(), largest + std::log(stride));
+}
 
 CompletionSampler::CompletionSampler(std::span<const ItemId> centre, double theta)
     : centre_(centre.begin(), centre.end()),
@@ -95,44 +207,21 @@ CompletionSampler::Plan CompletionSampler::plan(RankingView ballot, bool whole) 
 }
 
 CompletionSampler::Batch CompletionSampler::run(const Plan& plan, std::size_t size, RandomStream& stream) const {
-  Batch batch{std::vector<std::vector<ItemId>>(size), std::vector<double>(size, 0.0), std::vector<double>(size, plan.distance),
-              0.0};
-  for (std::size_t c = 0; c < size; ++c) {
-    batch.row[c].reserve(centre_.size());
-    for (const std::vector<ItemId>& group : plan.groups) {
-      std::vector<ItemId> drawn = group;
-      if (group.size() > 1) {
-        draw_mallows(group, theta_, stream, drawn);
-        for (std::size_t j = 1; j < drawn.size(); ++j)
-          batch.distance[c] += static_cast<double>(std::count_if(drawn.begin(), drawn.begin() + static_cast<std::ptrdiff_t>(j),
-                                                                 [&](ItemId above) { return above > drawn[j]; }));
-      }
-      batch.row[c].insert(batch.row[c].end(), drawn.begin(), drawn.end());
-    }
-  }
-  std::vector<double> running(centre_.size() + 1);
-  std::vector<std::int32_t> cost(centre_.size() + 1);
-  for (const ItemId rank : plan.unlisted) {
+  Batch batch(size, plan.listed + plan.unlisted.size(), plan.distance);
+  for (const std::vector<ItemId>& group : plan.groups) {
+    std::vector<ItemId> drawn = group;
     for (std::size_t c = 0; c < size; ++c) {
-      std::vector<ItemId>& row = batch.row[c];
-      // cost[j], relative to the top place: below the first j items; those the centre puts before the newcomer agree there.
-      std::int32_t top = 0, now = 0, least = 0;
-      cost[0] = 0;
-      for (std::size_t j = 0; j < row.size(); ++j) {
-        const std::int32_t before = row[j] < rank;
-        top += before;
-        now += 1 - 2 * before;
-        least = std::min(least, now);
-        cost[j + 1] = now;
+      if (group.size() > 1) draw_mallows(group, theta_, stream, drawn);
+      for (std::size_t j = 0; j < drawn.size(); ++j) {
+        batch.row[(batch.length + j) * size + c] = static_cast<std::int32_t>(drawn[j]);
+        batch.distance[c] += static_cast<double>(std::count_if(drawn.begin(), drawn.begin() + static_cast<std::ptrdiff_t>(j),
+                                                               [&](ItemId above) { return above > drawn[j]; }));
       }
-      double total = 0.0;
-      for (std::size_t j = 0; j <= row.size(); ++j) running[j] = total += power_[static_cast<std::size_t>(cost[j] - least)];
-      batch.log_weight[c] += std::log(total) - theta_ * static_cast<double>(top + least);
-      const auto places = running.begin() + static_cast<std::ptrdiff_t>(row.size());
-      const auto place = std::upper_bound(running.begin(), places, stream.uniform() * total) - running.begin();
-      batch.distance[c] += static_cast<double>(top + cost[static_cast<std::size_t>(place)]);
-      row.insert(row.begin() + place, rank);
     }
+    batch.length += group.size();
+  }
+  for (const ItemId rank : plan.unlisted) {
+    batch.insert(static_cast<std::int32_t>(rank), theta_, power_.data(), stream);
     batch.resample(stream);
   }
   batch.log_mean = log_sum_exp(batch.log_weight) - std::log(static_cast<double>(size));
@@ -164,7 +253,8 @@ Completions CompletionSampler::draw(RankingView ballot, std::size_t count, Rando
       batch_distance[b] += std::exp(batch.log_weight[c] - batch.log_mean) / static_cast<double>(size) * batch.distance[c];
       log_weight.push_back(batch.log_weight[c]);
       distance.push_back(batch.distance[c]);
-      for (ItemId rank : batch.row[c]) result.order.push_back(centre_[rank]);
+      for (std::size_t j = 0; j < batch.length; ++j)
+        result.order.push_back(centre_[static_cast<std::size_t>(batch.row[j * size + c])]);
     }
   }
   result.probability = combine(log_means, steps.log_base);
@@ -197,7 +287,7 @@ SubsetEstimate CompletionSampler::probability(RankingView ballot, const SubsetPr
 SubsetEstimate scored_probability(RankingView ballot, const CompletionSampler& sampler, const SubsetProbabilities& exact,
                                   std::uint64_t index) {
   RandomStream stream(1, Purpose::augment, index);
-  return sampler.probability(ballot, exact, 2000, stream);
+  return sampler.probability(ballot, exact, 512, stream);
 }
 
 }  // namespace caucus

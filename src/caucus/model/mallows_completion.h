@@ -58,7 +58,7 @@ class CompletionSampler {
   std::vector<double> log_q_factorials_;  // log [m]!, m up to n
 };
 
-// The number `score` gives, the same in a fit: 2000 completions of a stream of their own where the recursion is too large.
+// The number `score` gives, the same in a fit: 512 completions of a stream of their own where the recursion is too large.
 SubsetEstimate scored_probability(RankingView ballot, const CompletionSampler& sampler, const SubsetProbabilities& exact,
                                   std::uint64_t index);
 

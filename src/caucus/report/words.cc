@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <map>
 #include <set>
 
@@ -40,7 +41,8 @@ Json rounded(double value, int digits) {
   if (!std::isfinite(value)) return nullptr;
   if (value == std::floor(value) && std::abs(value) < 1e15) return static_cast<std::int64_t>(value);
   const int size = static_cast<int>(std::floor(std::log10(std::abs(value))));
-  return std::stod(fmt::format("{:.{}e}", value, std::max(0, std::max(digits, size + 1) - 1)));
+  // Not stod, which refuses numbers below 1e-308.
+  return std::strtod(fmt::format("{:.{}e}", value, std::max(0, std::max(digits, size + 1) - 1)).c_str(), nullptr);
 }
 
 Json rounded(std::span<const double> values, int digits) {

@@ -31,7 +31,10 @@ const Json* find(const void* json, std::string_view key) {
   return found == object.end() ? nullptr : &*found;
 }
 
-bool is_finite_number(const Json& value) { return value.is_number() && std::isfinite(value.get<double>()); }
+// No number of a model is larger: sums and products of them stay finite, and loops over them end.
+constexpr double largest_number = 1e15;
+
+bool is_finite_number(const Json& value) { return value.is_number() && std::abs(value.get<double>()) <= largest_number; }
 
 bool is_position(const Json& value, std::size_t size) {
   return value.is_number_integer() && value.get<std::int64_t>() >= 0 && value.get<std::uint64_t>() < size;
@@ -103,7 +106,7 @@ void RecordView::fail(std::string_view key, std::string_view expected) const {
 double RecordView::number(std::string_view key) const {
   const Json* found = find(json_, key);
   if (found == nullptr || !found->is_number()) fail(key, "a number");
-  if (!is_finite_number(*found)) fail(key, "a finite number");
+  if (!is_finite_number(*found)) fail(key, "a finite number of at most 1e15");
   return found->get<double>();
 }
 
@@ -127,7 +130,7 @@ std::string RecordView::text(std::string_view key) const {
 std::vector<double> RecordView::numbers(std::string_view key, std::size_t size) const {
   const Json* found = find(json_, key);
   if (found == nullptr || !found->is_array() || found->size() != size || !std::ranges::all_of(*found, is_finite_number))
-    fail(key, fmt::format("a list of {} finite numbers", size));
+    fail(key, fmt::format("a list of {} finite numbers of at most 1e15", size));
   return found->get<std::vector<double>>();
 }
 

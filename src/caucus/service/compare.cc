@@ -69,10 +69,10 @@ Scored run_contender(const Contender& contender, const std::vector<Split>& split
                                      {.family = contender.family,
                                       .options = contender.options,
                                       .candidates = candidates,
-                                      .criterion = family.info().default_criterion},
+                                      .criterion = family.info().quick_criterion},
                                      run);
         interrupted = interrupted || selection.interrupted;
-        out_of_time = out_of_time || !selection.unfinished.empty();
+        out_of_time = out_of_time || selection.out_of_time;
         result.row.folds_at_largest += candidates.size() > 1 && selection.chosen_k == candidates.back() ? 1 : 0;
         outcome = std::move(selection.chosen);
       } else {

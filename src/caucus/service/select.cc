@@ -14,6 +14,7 @@
 #include "caucus/evaluate/heldout.h"
 #include "caucus/evaluate/identifiable.h"
 #include "caucus/infer/stopping.h"
+#include "caucus/result/record_json.h"
 #include "caucus/service/families.h"
 #include "caucus/service/fit.h"
 #include "caucus/service/folds.h"
@@ -80,6 +81,10 @@ std::vector<std::uint32_t> labels_from(const FittedModel& model, const Dataset& 
   return labels;
 }
 
+const Family& family_of(const SelectRequest& request) {
+  return request.family.empty() ? *families().front() : find_family(request.family);
+}
+
 std::vector<double> shares_of(const FittedModel& model, const Dataset& data, int threads) {
   const std::vector<double> posterior = memberships(model, data, threads);
   const std::size_t k = model.num_components();
@@ -90,18 +95,14 @@ std::vector<double> shares_of(const FittedModel& model, const Dataset& data, int
   return shares;
 }
 
-FamilyInfo info_of(const SelectRequest& request) {
-  return (request.family.empty() ? *families().front() : find_family(request.family)).info();
-}
-
 // The fits of one request: K by K, so that a stop leaves whole rows of the table. All ballots and the training parts side by side;
 // every fit has, besides its own starts, one from the fit to the same part before it. Without parts a fit has all threads. Results
 // do not depend on threads.
 class Grid {
  public:
   Grid(const Dataset& data, const SelectRequest& request, const Run& run)
-      : data_(data), request_(request), run_(run), info_(info_of(request)), observer_(run.observer) {
-    if (!request.criterion) splits_ = make_folds(data, 2, run.seed);
+      : data_(data), request_(request), run_(run), info_(family_of(request).info()), observer_(run.observer) {
+    if (request.criterion == Criterion::halves) splits_ = make_folds(data, 2, run.seed);
     if (request.criterion == Criterion::cv) splits_ = make_folds(data, request.folds, run.seed);
     if (request.criterion == Criterion::holdout) splits_.push_back(make_holdout(data, request.holdout, run.seed));
     before_.resize(splits_.size());
@@ -114,15 +115,6 @@ class Grid {
   // What row i fitted to all ballots; i = the number of rows is a fit that was not finished, if there is one.
   bool has_fit(std::size_t i) const { return i < full_.size() && full_[i].model != nullptr; }
   FitOutcome take_fit(std::size_t i) { return std::move(full_[i]); }
-
-  // Standard errors are of no use to a part.
-  FitOutcome fit_with(int k, const Dataset& own_data, const Run& own, bool is_part) const {
-    service::FitRequest fitting{.family = info_.name, .options = request_.options, .data = &own_data};
-    fitting.options["components"] = std::to_string(k);
-    if (is_part && info_.has_option("standard-errors")) fitting.options["standard-errors"] = "off";
-    service::FitResult fitted = service::fit(fitting, own);
-    return FitOutcome{std::move(fitted.model), std::move(fitted.summary)};
-  }
 
   // Adds a row unless it is stopped on the way.
   void add(int k) {
@@ -154,18 +146,22 @@ class Grid {
     Run own = run_;
     own.observer = &observer_;
     own.threads = splits_.empty() ? run_.threads : 1;
+    service::FitRequest fitting{.family = info_.name, .options = request_.options, .data = &own_data};
+    fitting.options["components"] = std::to_string(k);
+    if (part > 0 && info_.has_option("standard-errors")) fitting.options["standard-errors"] = "off";
     const FittedModel* smaller = table_.empty() ? nullptr : part == 0 ? full_.back().model.get() : before_[part - 1].get();
     std::vector<std::uint32_t> labels;
     if (smaller != nullptr && info_.starts_from_labels) labels = labels_from(*smaller, own_data, k);
     own.labels = labels;
     const double begun = own.seconds();
-    result.outcome = fit_with(k, own_data, own, part > 0);
+    service::FitResult fitted = service::fit(fitting, own);
+    result.outcome = {std::move(fitted.model), std::move(fitted.summary)};
     result.finished = !was_cut_short(result.outcome.summary.stop_reason);
     if (part > 0) {
       result.outcome.model->check(splits_[part - 1].test);
       result.scores.append(*result.outcome.model, splits_[part - 1].test, 1);
     }
-    result.seconds = result.outcome.summary.seconds = own.seconds() - begun;
+    result.seconds = own.seconds() - begun;
     observer_.finished();
     return result;
   }
@@ -191,14 +187,14 @@ class Grid {
     row.heldout_mean = all.mean();
     row.heldout_se = all.standard_error();
     for (const HeldoutScores& earlier : pooled_) row.ahead.push_back(paired_difference(all, earlier));
-    if (!request_.criterion) row.replication = replication(*before_[0], *before_[1], data_, run_.threads);
+    if (request_.criterion == Criterion::halves) row.replication = replication(*before_[0], *before_[1], data_, run_.threads);
     pooled_.push_back(std::move(all));
   }
 
   const Dataset& data_;
   const SelectRequest& request_;
   const Run& run_;
-  const FamilyInfo info_;
+  FamilyInfo info_;
   GridObserver observer_;
   std::vector<Split> splits_;
   std::vector<std::unique_ptr<FittedModel>> before_;  // of the training parts
@@ -241,7 +237,7 @@ std::vector<int> parse_candidates(std::string_view text) {
 }
 
 Selection select(const Dataset& data, const SelectRequest& request, const Run& run) {
-  const FamilyInfo info = info_of(request);
+  const FamilyInfo info = family_of(request).info();
   const auto components = std::ranges::find_if(info.options, [](const OptionInfo& option) { return option.name == "components"; });
   if (components == info.options.end()) throw UsageError(fmt::format("family {} has no number of groups to choose", info.name));
 
@@ -274,14 +270,16 @@ Selection select(const Dataset& data, const SelectRequest& request, const Run& r
   result.criterion = request.criterion;
   result.interrupted = grid.interrupted();
   result.table = grid.table();
-  if (!request.candidates.empty())
-    result.unfinished.assign(request.candidates.begin() + static_cast<std::ptrdiff_t>(result.table.size()),
-                             request.candidates.end());
-  else if (grid.stopped() && goes_on(result.table, request.criterion, request.one_standard_error))
-    result.unfinished.push_back(static_cast<int>(result.table.size()) + 1);
+  const bool all_done = request.candidates.empty() ? !goes_on(result.table, request.criterion, request.one_standard_error)
+                                                   : result.table.size() == request.candidates.size();
+  for (const int k : request.candidates)
+    if (std::ranges::find(result.table, k, &SelectRow::k) == result.table.end()) result.unfinished.push_back(k);
+  result.out_of_time = !all_done && !result.interrupted && run.out_of_time();
   if (result.table.empty()) {  // stopped before anything was done: whatever was reached is better than nothing
     result.chosen_k = request.candidates.empty() ? 1 : request.candidates.front();
-    result.chosen = grid.has_fit(0) ? grid.take_fit(0) : grid.fit_with(result.chosen_k, data, run, false);
+    OptionMap options = request.options;
+    options["components"] = std::to_string(result.chosen_k);
+    result.chosen = grid.has_fit(0) ? grid.take_fit(0) : family_of(request).fit(data, options, run);
     return result;
   }
   const std::size_t chosen = choose_row(result.table, request.criterion, request.one_standard_error);
@@ -312,10 +310,18 @@ nlohmann::ordered_json to_json(const Selection& selection) {
                      {"agreement", row.replication ? Json(row.replication->groups) : Json(nullptr)},
                      {"shares", row.shares},
                      {"seconds", row.seconds}});
-  return {{"criterion", name_of(selection.criterion)},
-          {"chosen_k", selection.chosen_k},
-          {"why", selection.why},
-          {"table", std::move(table)}};
+  Json json{{"criterion", name_of(selection.criterion)},
+            {"chosen_k", selection.chosen_k},
+            {"why", selection.why},
+            {"table", std::move(table)}};
+  if (!selection.unfinished.empty()) json["unfinished"] = selection.unfinished;
+  return json;
+}
+
+Record record_of(const Selection& selection) {
+  Record record;
+  record.node().json = to_json(selection);
+  return record;
 }
 
 }  // namespace caucus

@@ -12,22 +12,14 @@
 
 namespace caucus {
 
-// Without a criterion the number is chosen by halves: the ballots are cut in two at random and every K is fitted to each half. A
-// group is worth having if the fits to the halves predict the other half better with it, and both find it (docs/choosing.md).
-using SelectBy = std::optional<Criterion>;
-inline constexpr std::string_view halves_name = "halves";
-constexpr std::string_view name_of(SelectBy by) { return by ? name_of(*by) : halves_name; }
-// Does it score ballots that were held out?
-constexpr bool is_heldout(SelectBy by) { return !by || *by == Criterion::cv || *by == Criterion::holdout; }
-
 struct SelectRequest {
-  std::string family = {};            // empty: the first of the list
-  OptionMap options = {};             // "components" is set by the search
-  std::vector<int> candidates = {};   // the K to try, ascending; none: 1, 2, ... as long as the criterion asks for more
-  SelectBy criterion = std::nullopt;  // none: by halves
-  int folds = 5;                      // cv
-  double holdout = 0.2;               // share of the ballots held out
-  bool one_standard_error = false;    // the smallest K not worse than the best by more than one standard error (cv, holdout)
+  std::string family;                // empty: the first of the list
+  OptionMap options = {};            // "components" is set by the search
+  std::vector<int> candidates = {};  // the K to try, ascending; none: 1, 2, ... as long as the criterion asks for more
+  Criterion criterion = Criterion::halves;
+  int folds = 5;                    // cv
+  double holdout = 0.2;             // share of the ballots held out
+  bool one_standard_error = false;  // the smallest K not worse than the best by more than one standard error (cv, holdout)
 };
 
 struct SelectRow {
@@ -42,13 +34,13 @@ struct SelectRow {
 };
 
 struct Selection {
-  SelectBy criterion = std::nullopt;
+  Criterion criterion = Criterion::halves;
   int chosen_k = 0;
-  std::vector<SelectRow> table;  // of the fits that were done
-  std::vector<std::string> why;  // in plain words: which, why, how sure, what the next ones were
-  FitOutcome chosen;             // fitted to all ballots
-  std::vector<int> unfinished;   // K that the time limit or a stop left out of the table; without candidates the next one
-  bool interrupted = false;      // by the observer; else `unfinished` is the time limit's
+  std::vector<SelectRow> table;                   // of the fits that were done
+  std::vector<std::string> why;                   // in plain words: which, why, how sure, what the next ones were
+  FitOutcome chosen;                              // fitted to all ballots
+  std::vector<int> unfinished = {};               // candidates that the time limit or a stop left out of the table
+  bool interrupted = false, out_of_time = false;  // by the observer, by the time limit
 };
 
 // Fewer ballots than this have no halves worth the name: without a list of candidates one group is fitted.
@@ -60,8 +52,9 @@ inline constexpr double fewest_ballots_for_groups = 20.0;
 // list of candidates was given, one group is fitted.
 Selection select(const Dataset& data, const SelectRequest& request, const Run& run);
 
-// The "selection" of a model file: {"criterion", "chosen_k", "why", "table"}.
+// The "selection" of a model file: {"criterion", "chosen_k", "why", "table", "unfinished"}.
 nlohmann::ordered_json to_json(const Selection& selection);
+Record record_of(const Selection& selection);
 
 // "3", "1..8", "1,2,4" -> ascending distinct numbers; "auto" -> none. Throws UsageError.
 std::vector<int> parse_candidates(std::string_view text);

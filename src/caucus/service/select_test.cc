@@ -118,7 +118,7 @@ TEST(Select, StartsFromTheFitBefore) {
 
 TEST(Select, TheSameForAnyNumberOfThreads) {
   const Dataset data = draw(separated_mixture("mallows", 2, 5), 300, 6);
-  for (const SelectBy criterion : {SelectBy{}, SelectBy{Criterion::bic}, SelectBy{Criterion::cv}}) {
+  for (const Criterion criterion : {Criterion::halves, Criterion::bic, Criterion::cv}) {
     std::vector<Selection> all;
     for (const int threads : {1, 2, 4}) {
       SelectRequest request;
@@ -135,10 +135,8 @@ TEST(Select, TheSameForAnyNumberOfThreads) {
       for (std::size_t i = 0; i < 3; ++i) {
         EXPECT_EQ(other.table[i].loglik, all[0].table[i].loglik);
         EXPECT_EQ(other.table[i].heldout_mean, all[0].table[i].heldout_mean);
-        ASSERT_EQ(other.table[i].replication.has_value(), !criterion);
-        if (!criterion) {
-          EXPECT_EQ(other.table[i].replication->groups, all[0].table[i].replication->groups);
-        }
+        EXPECT_EQ(other.table[i].replication.has_value(), criterion == Criterion::halves);
+        if (other.table[i].replication) EXPECT_EQ(other.table[i].replication->groups, all[0].table[i].replication->groups);
       }
     }
   }
@@ -194,7 +192,7 @@ std::vector<SelectRow> rows(const std::vector<double>& means, const std::vector<
 
 TEST(HalvesRule, TakesTheLastThatPredictsBetterAndComesBack) {
   const auto k = [](const std::vector<double>& means, const std::vector<double>& agreement) {
-    return choose_row(rows(means, agreement, 0.01), std::nullopt) + 1;
+    return choose_row(rows(means, agreement, 0.01), Criterion::halves) + 1;
   };
   EXPECT_EQ(k({-3.0}, {1.0}), 1u);
   EXPECT_EQ(k({-3.0, -2.9, -2.895}, {1.0, 0.9, 0.9}), 2u);   // the third gains half a standard error
@@ -208,7 +206,7 @@ TEST(HalvesRule, TakesTheLastThatPredictsBetterAndComesBack) {
 
 TEST(HalvesRule, GoesOnUntilThreeInARowAreNotTaken) {
   const auto on = [](const std::vector<double>& means) {
-    return goes_on(rows(means, std::vector<double>(means.size(), 0.9), 0.01), std::nullopt);
+    return goes_on(rows(means, std::vector<double>(means.size(), 0.9), 0.01), Criterion::halves);
   };
   EXPECT_TRUE(on({}));
   EXPECT_TRUE(on({-3.0}));
@@ -243,11 +241,9 @@ TEST(Select, EndsWhenTimeIsUp) {
   const Selection selection = select(data, request, run);
   EXPECT_LT(selection.table.size(), 60u);
   EXPECT_FALSE(selection.interrupted);
-  EXPECT_EQ(selection.unfinished.size(), 60 - selection.table.size());
+  EXPECT_TRUE(selection.out_of_time);
   ASSERT_NE(selection.chosen.model, nullptr);
-  if (!selection.why.empty()) {
-    EXPECT_NE(selection.why.back().find("Time was up"), std::string::npos) << selection.why.back();
-  }
+  if (!selection.why.empty()) EXPECT_NE(selection.why.back().find("Time was up"), std::string::npos) << selection.why.back();
 }
 
 class CompareWithItself : public testing::TestWithParam<std::string> {};

@@ -127,13 +127,13 @@ std::vector<std::string> explain_scores(const Selection& selection, std::size_t 
   const bool heldout = is_heldout(selection.criterion);
   if (!heldout) std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
   std::vector<std::string> why{fmt::format("{} by {}.", groups_of(selection.chosen_k), heldout ? "held-out likelihood" : name)};
-  const double own = criterion_value(selection.table[chosen], *selection.criterion);
+  const double own = criterion_value(selection.table[chosen], selection.criterion);
   std::vector<const SelectRow*> others;
   for (const SelectRow& row : selection.table)
     if (row.k != selection.chosen_k) others.push_back(&row);
-  std::ranges::stable_sort(others, {}, [&](const SelectRow* row) { return criterion_value(*row, *selection.criterion); });
+  std::ranges::stable_sort(others, {}, [&](const SelectRow* row) { return criterion_value(*row, selection.criterion); });
   for (std::size_t i = 0; i < std::min<std::size_t>(2, others.size()); ++i) {
-    const double behind = criterion_value(*others[i], *selection.criterion) - own;
+    const double behind = criterion_value(*others[i], selection.criterion) - own;
     why.push_back(behind >= 0.0 ? fmt::format("{}: behind by {:.4g}.", groups_of(others[i]->k), behind)
                                 : fmt::format("{}: better by {:.4g}, but not by enough.", groups_of(others[i]->k), -behind));
   }
@@ -142,12 +142,12 @@ std::vector<std::string> explain_scores(const Selection& selection, std::size_t 
 
 }  // namespace
 
-std::size_t choose_row(std::span<const SelectRow> table, SelectBy criterion, bool one_standard_error, const HalvesRule& rule) {
-  if (!criterion) return choose_by_halves(table, rule);
+std::size_t choose_row(std::span<const SelectRow> table, Criterion criterion, bool one_standard_error, const HalvesRule& rule) {
+  if (criterion == Criterion::halves) return choose_by_halves(table, rule);
   // More groups must be better by more than what fits leave undone: with one ballot the penalty of BIC is nothing.
   std::size_t best = 0;
   for (std::size_t i = 1; i < table.size(); ++i) {
-    const double value = criterion_value(table[i], *criterion), least = criterion_value(table[best], *criterion);
+    const double value = criterion_value(table[i], criterion), least = criterion_value(table[best], criterion);
     if (value < least - 1e-6 * (1.0 + std::abs(least))) best = i;
   }
   // The rule of Breiman et al. (1984), with the standard error of the paired difference: what two K share cancels.
@@ -157,7 +157,7 @@ std::size_t choose_row(std::span<const SelectRow> table, SelectBy criterion, boo
   return best;
 }
 
-bool goes_on(std::span<const SelectRow> table, SelectBy criterion, bool one_standard_error, const HalvesRule& rule) {
+bool goes_on(std::span<const SelectRow> table, Criterion criterion, bool one_standard_error, const HalvesRule& rule) {
   if (table.empty()) return true;
   return table.size() - 1 - choose_row(table, criterion, one_standard_error, rule) < static_cast<std::size_t>(rule.patience);
 }
@@ -165,8 +165,9 @@ bool goes_on(std::span<const SelectRow> table, SelectBy criterion, bool one_stan
 std::vector<std::string> explain(const Selection& selection) {
   const std::size_t chosen = row_of(selection);
   if (chosen == selection.table.size()) return {};
-  std::vector<std::string> why = !selection.criterion ? explain_halves(selection, chosen, {}) : explain_scores(selection, chosen);
-  if (!selection.interrupted && !selection.unfinished.empty())
+  std::vector<std::string> why =
+      selection.criterion == Criterion::halves ? explain_halves(selection, chosen, {}) : explain_scores(selection, chosen);
+  if (selection.out_of_time)
     why.push_back(fmt::format("Time was up after {}: more groups were not tried.", groups_of(selection.table.back().k)));
   return why;
 }

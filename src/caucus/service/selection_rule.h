@@ -20,11 +20,11 @@ struct HalvesRule {
 };
 
 // The row to choose; rows are in ascending order of K and there is at least one.
-std::size_t choose_row(std::span<const SelectRow> table, SelectBy criterion, bool one_standard_error = false,
+std::size_t choose_row(std::span<const SelectRow> table, Criterion criterion, bool one_standard_error = false,
                        const HalvesRule& rule = {});
 
 // Is a K beyond these worth a try?
-bool goes_on(std::span<const SelectRow> table, SelectBy criterion, bool one_standard_error = false, const HalvesRule& rule = {});
+bool goes_on(std::span<const SelectRow> table, Criterion criterion, bool one_standard_error = false, const HalvesRule& rule = {});
 
 // In plain words: which row, why, how sure, and what the next ones were.
 std::vector<std::string> explain(const Selection& selection);

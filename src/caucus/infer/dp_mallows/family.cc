@@ -14,6 +14,8 @@ namespace caucus {
 namespace dp_mallows {
 namespace {
 
+// Of scores, in nats per ballot: a fit warns beyond.
+constexpr double largest_error = 0.01;
 constexpr Accepts accepts{.complete = true, .top_t = true, .subset = false, .ties = false};
 
 std::vector<GroupErrors> errors_of(const std::vector<Component>& components) {
@@ -81,6 +83,15 @@ class DpMallowsFamily : public Family {
                       "not an approximation",
                       points.num_stages, points.num_items));
     summary.options = show_options(options);
+    if (!result.predictive.empty()) {
+      const double error = model->loglik_error(data, run.threads), per_ballot = error / data.rankings.total_weight();
+      summary.details.set("predictive", Record().set("draws", result.predictive.size()).set("loglik_error", error));
+      if (per_ballot > largest_error)
+        summary.warnings.push_back(fmt::format(
+            "the {} draws kept for score leave a Monte Carlo error of {:.2g} nats per ballot (wanted: {}): more --sweeps "
+            "and --predictive-draws make it smaller",
+            result.predictive.size(), per_ballot, largest_error));
+    }
     if (options.split_merge > 0)
       summary.details.set("split_merge", Record()
                                              .set("splits_tried", result.split_merge.splits_tried)

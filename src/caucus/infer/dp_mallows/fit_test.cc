@@ -238,6 +238,31 @@ TEST(FittedDpm, PredictiveAndMixtureSumToOne) {
   }
 }
 
+// The error that the draws leave is the spread of scores over seeds, as far as three seeds tell, and more draws make it smaller.
+TEST(FittedDpm, ScoresStateTheirMonteCarloError) {
+  ClusterLabels truth;
+  const Dataset data = synthetic(5, 60, 2, 1.0, truth);
+  const auto family = make_dp_mallows_family();
+  std::vector<double> score;
+  double few = 0.0, many = 0.0;
+  for (std::uint64_t seed : {1, 2, 3}) {
+    caucus::Run run;
+    run.seed = seed;
+    for (const char* draws : {"5", "200"}) {
+      const FitOutcome outcome = family->fit(data, {{"iterations", "500"}, {"burnin", "100"}, {"predictive-draws", draws}}, run);
+      const auto* by_draws = dynamic_cast<const MonteCarloScores*>(outcome.model.get());
+      ASSERT_NE(by_draws, nullptr);
+      const double error = by_draws->loglik_error(data, 1);
+      EXPECT_EQ(error, by_draws->loglik_error(data, 2));
+      (std::string_view(draws) == "5" ? few : many) += error / 3.0;
+      if (std::string_view(draws) == "200") score.push_back(outcome.summary.loglik);
+    }
+  }
+  EXPECT_GT(many, 0.0);
+  EXPECT_LT(many, few);
+  EXPECT_LT(*std::max_element(score.begin(), score.end()) - *std::min_element(score.begin(), score.end()), 12.0 * many);
+}
+
 // A hand-written file: P of one ranking from the definition.
 TEST(FittedDpm, HandWrittenModelScores) {
   const ModelDocument model = ModelDocument::parse(

@@ -144,30 +144,62 @@ void FittedDpm::log_joint(const Dataset& data, std::size_t first, std::size_t co
   }
 }
 
-void FittedDpm::log_prob(const Dataset& data, std::size_t first, std::size_t count, std::span<double> out) const {
-  if (draws_.empty()) return FittedModel::log_prob(data, first, count, out);
+template <class Visit>
+void FittedDpm::for_each_ballot(const Prepared& tables, const Dataset& data, std::size_t first, std::size_t count,
+                                Visit&& visit) const {
   const std::size_t length = longest(data, first, count);
-  const std::shared_ptr<const Prepared> tables = prepare(length);
   std::vector<Item> ranking;
   std::vector<std::int16_t> scratch(std::max<std::size_t>(length, 1) * slot_block);
-  std::vector<double> scores, logs(draws_.size()), fresh(tables->fresh ? tables->fresh->padded_slots() : 0);
+  std::vector<double> scores, logs(draws_.size()), fresh(tables.fresh ? tables.fresh->padded_slots() : 0);
   for (std::size_t i = 0; i < count; ++i) {
     listed(data, first + i, ranking);
     for (std::size_t d = 0; d < draws_.size(); ++d) {
-      const ClusterTable& table = *tables->tables[d];
+      const ClusterTable& table = *tables.tables[d];
       scores.resize(table.padded_slots() + 1);
       table.score_into(ranking, scratch, scores);
-      if (tables->prior->informative()) {
+      if (tables.prior->informative()) {
         // No closed form for a new cluster: its center is averaged over fixed draws from the prior.
-        tables->fresh->score_into(ranking, scratch, fresh);
-        scores.back() = tables->log_alpha[d] + log_sum_exp(fresh);
+        tables.fresh->score_into(ranking, scratch, fresh);
+        scores.back() = tables.log_alpha[d] + log_sum_exp(fresh);
       } else {
-        scores.back() = tables->log_alpha[d] + tables->prior->log_new(ranking.size());
+        scores.back() = tables.log_alpha[d] + tables.prior->log_new(ranking.size());
       }
-      logs[d] = log_sum_exp(scores) - tables->log_total[d];
+      logs[d] = log_sum_exp(scores) - tables.log_total[d];
     }
-    out[i] = log_sum_exp(logs) - std::log(static_cast<double>(logs.size()));
+    visit(i, logs, log_sum_exp(logs) - std::log(static_cast<double>(logs.size())));
   }
+}
+
+void FittedDpm::log_prob(const Dataset& data, std::size_t first, std::size_t count, std::span<double> out) const {
+  if (draws_.empty()) return FittedModel::log_prob(data, first, count, out);
+  for_each_ballot(*prepare(longest(data, first, count)), data, first, count,
+                  [&](std::size_t i, const std::vector<double>&, double log_mean) { out[i] = log_mean; });
+}
+
+// The sum of log means over draws has the influence sum_i w_i p_id / mean_d p_id of draw d; means of batches of neighbours allow
+// for draws that resemble each other.
+double FittedDpm::loglik_error(const Dataset& data, int threads) const {
+  const std::size_t num_draws = draws_.size(), num_batches = std::min<std::size_t>(10, num_draws);
+  if (num_batches < 2) return 0.0;
+  const auto tables = prepare(longest(data, 0, data.rankings.size()));
+  const std::vector<double> influence = parallel_fold(
+      Blocks(data.rankings.size(), 64), threads, [&] { return std::vector<double>(num_draws, 0.0); },
+      [&](std::vector<double>& part, std::size_t begin, std::size_t end) {
+        for_each_ballot(*tables, data, begin, end - begin, [&](std::size_t i, const std::vector<double>& logs, double log_mean) {
+          for (std::size_t d = 0; d < num_draws; ++d) part[d] += data.rankings.weight(begin + i) * std::exp(logs[d] - log_mean);
+        });
+      },
+      [](std::vector<double>& total, const std::vector<double>& part) {
+        for (std::size_t d = 0; d < total.size(); ++d) total[d] += part[d];
+      });
+  const double mean = sum(influence) / static_cast<double>(num_draws);
+  double spread = 0.0;
+  for (std::size_t b = 0; b < num_batches; ++b) {
+    const std::size_t begin = num_draws * b / num_batches, end = num_draws * (b + 1) / num_batches;
+    const double batch = sum(std::span(influence).subspan(begin, end - begin)) / static_cast<double>(end - begin);
+    spread += (batch - mean) * (batch - mean);
+  }
+  return std::sqrt(spread / static_cast<double>(num_batches * (num_batches - 1)));
 }
 
 Sample FittedDpm::sample(const SampleRequest& request) const {

@@ -43,7 +43,7 @@ struct Options {
   std::string center_prior;
   double center_strength = 1.0;
   int auxiliary = 3;
-  int predictive_draws = 10;
+  int predictive_draws = 100;
   std::string draws;
   std::string draw_assignments;
   std::string draws_cmdstan;

@@ -27,7 +27,7 @@ class M4Family : public Family {
                         {"sgd", "the paper's majoriser by stochastic gradients", complete},
                         {"searchpi", "the paper's joint greedy search of all consensus rankings", complete}},
             .options = describe_options<M4Options>(),
-            .default_criterion = Criterion::cv,
+            .quick_criterion = Criterion::cv,
             .fits_ballot_weights = true};
   }
 

@@ -102,13 +102,36 @@ void MallowsMixture::log_joint(const Dataset& data, std::size_t first, std::size
       if (normalizer_) {
         value = -parameters_.theta[k][0] * static_cast<double>(rank_distance(distance_, rank, position_[k])) - log_z[k];
       } else if (absent && ranking.size() < n) {
-        value = scored_probability(ranking, completions_[k], subsets_[k], (first + i) * num + k).log_prob;
+        value = subset_probability(data, first + i, k).log_prob;
       } else {
         value = models_[k].log_prob(ranking);
       }
       joint[i * num + k] = log_weight[k] + value;
     }
   }
+}
+
+double MallowsMixture::loglik_error(const Dataset& data, int threads) const {
+  if (data.unranked != Unranked::absent || normalizer_) return 0.0;
+  const std::size_t num = num_components();
+  const double variance = parallel_fold(
+      Blocks(data.rankings.size(), 8), threads, [] { return 0.0; },
+      [&](double& part, std::size_t begin, std::size_t end) {
+        std::vector<double> joint(num), error(num);
+        for (std::size_t i = begin; i < end; ++i) {
+          if (data.rankings.length(i) == items().size()) continue;
+          for (std::size_t k = 0; k < num; ++k) {
+            const SubsetEstimate found = subset_probability(data, i, k);
+            joint[k] = log_or_minus_infinity(parameters_.weight[k]) + found.log_prob;
+            error[k] = found.standard_error;
+          }
+          const double total = log_sum_exp(joint);
+          for (std::size_t k = 0; k < num; ++k)
+            part += std::pow(data.rankings.weight(i) * std::exp(joint[k] - total) * error[k], 2);
+        }
+      },
+      [](double& total, double part) { total += part; });
+  return std::sqrt(variance);
 }
 
 Sample MallowsMixture::sample(const SampleRequest& request) const {

@@ -9,10 +9,11 @@
 #include "caucus/model/mallows.h"
 #include "caucus/model/mallows_completion.h"
 #include "caucus/result/fitted_model.h"
+#include "caucus/result/monte_carlo_scores.h"
 
 namespace caucus::mallows_mixture {
 
-class MallowsMixture : public FittedModel {
+class MallowsMixture : public FittedModel, public MonteCarloScores {
  public:
   MallowsMixture(std::vector<std::string> items, Unranked unranked, Parameters parameters, Distance distance);
 
@@ -20,6 +21,8 @@ class MallowsMixture : public FittedModel {
   std::size_t num_components() const override { return parameters_.weight.size(); }
   void check(const Dataset& data) const override;
   void log_joint(const Dataset& data, std::size_t first, std::size_t count, std::span<double> joint) const override;
+  // Of long rankings of subsets.
+  double loglik_error(const Dataset& data, int threads) const override;
   Sample sample(const SampleRequest& request) const override;
   GroupLaw law(std::size_t group) const override;
   void write(Record& model, std::span<Record> components) const override;
@@ -30,6 +33,10 @@ class MallowsMixture : public FittedModel {
   std::vector<Group> groups() const override;
 
  private:
+  SubsetEstimate subset_probability(const Dataset& data, std::size_t ranking, std::size_t k) const {
+    return scored_probability(data.rankings[ranking], completions_[k], subsets_[k], ranking * num_components() + k);
+  }
+
   Parameters parameters_;
   Distance distance_;
   std::vector<Mallows> models_;                     // kendall

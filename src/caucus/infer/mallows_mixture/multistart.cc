@@ -26,10 +26,10 @@ bool stopped(const EmResult& result) {
 // EM stops where every centre is best given the memberships; a neighbouring centre with other memberships may still be better.
 // Tries all swaps of neighbours in all centres (a step with the centres at rest each, a few more for the better ones), follows the
 // best one by EM, and repeats.
-void improve(const Engine& engine, EmResult& best, const EmOptions& options, int threads, const Tell& tell) {
+void improve(const Engine& engine, EmResult& best, const EmOptions& options, int rounds, int threads, const Tell& tell) {
   const std::size_t num_components = best.parameters.weight.size(), n = engine.num_items();
   const double least_gain = 1e-8 * (1.0 + std::abs(best.loglik));
-  for (int round = 0; round < 50 && n > 1 && n <= 64; ++round) {
+  for (int round = 0; round < rounds && n > 1 && n <= 64; ++round) {
     struct Trial {
       double loglik;
       Parameters parameters;
@@ -85,7 +85,11 @@ class Problem {
 
   Problem(const RankingSet& rankings, std::size_t num_items, const MallowsMixtureOptions& options, const MakeEngine& make_engine,
           const Run& run, double step_cost)
-      : options_(options), num_components_(static_cast<std::size_t>(options.components)), observer_(run.observer), run_(run) {
+      : options_(options),
+        num_components_(static_cast<std::size_t>(options.components)),
+        observer_(run.observer),
+        run_(run),
+        dear_(step_cost > 1.0) {
     run_.observer = &observer_;
     if (rankings.size() > screen_above && num_components_ > 1) {
       RandomStream random(run.seed, Purpose::permute, 0);
@@ -108,7 +112,8 @@ class Problem {
   }
 
   int warm() const { return warm_; }
-  bool on_part() const { return full_ != nullptr; }
+  // Where a step is dear, more starts are worth more than moves of the centres.
+  int refined() const { return num_components_ == 1 ? 0 : dear_ ? 1 : 4; }
   std::size_t screened_on() const { return engine_->num_rankings(); }
 
   Solution start(int number) const {
@@ -152,7 +157,7 @@ class Problem {
   }
   // Moves of the centres; on all rankings where the runs saw a part.
   Solution refine(Solution solution) const {
-    improve(*engine_, solution, em_, run_.threads, tell("neighbouring centres"));
+    improve(*engine_, solution, em_, dear_ ? 2 : 50, run_.threads, tell("neighbouring centres"));
     if (!full_) return solution;
     return go(*full_, std::move(solution.parameters), em_, run_.threads, "em");
   }
@@ -186,6 +191,7 @@ class Problem {
   std::size_t num_components_;
   SharedObserver observer_;
   Run run_;
+  bool dear_;
   RankingSet part_;
   std::unique_ptr<Engine> engine_, full_;  // of what the starts see; of all where that is a part
   std::optional<MallowsEngine> seeds_;
@@ -226,7 +232,7 @@ MultistartResult run_multistart(const RankingSet& rankings, std::size_t num_item
   plan.budget = budget;
   plan.threads = run.threads;
   plan.same = 1e-7;
-  plan.refined = options.components > 1 ? 4 : 0;
+  plan.refined = problem.refined();
   auto found = Multistart(problem, plan).run();
   MultistartResult result;
   result.starts = found.record;

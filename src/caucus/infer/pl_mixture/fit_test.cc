@@ -61,7 +61,7 @@ TEST(BestKnown, OptimaThatFewStartsLeadTo) {
     run.seed = std::stoull(seed);
     const FitOutcome outcome = make_pl_mixture_family()->fit(read_dataset(goals), {{"components", "2"}}, run);
     found += outcome.summary.loglik > -6774.88 ? 1 : 0;
-    EXPECT_LE(outcome.summary.details["starts"]["missed"].get<double>(), 0.2);
+    EXPECT_LE(outcome.summary.starts->chance_of_a_better.value(), 0.2);
   }
   EXPECT_GE(found, 4);
   EXPECT_NEAR(fit_loglik(north, {{"components", "3"}}), -397343.937, 1e-2);

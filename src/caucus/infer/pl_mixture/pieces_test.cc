@@ -138,7 +138,7 @@ TEST(Weights, TheirScaleDoesNotMatter) {
     Dataset data = counted;
     RankingSetBuilder builder;
     for (std::size_t i = 0; i < counted.rankings.size(); ++i)
-      builder.add(counted.rankings[i].items(), scale * (0.5 + 0.001 * static_cast<double>(i)));
+      builder.add(counted.rankings[i].items(), scale * (0.5 + 0.001 * std::sqrt(static_cast<double>(i) + 2.0)));
     data.rankings = builder.build();
     results.push_back(fit(data, parse_options<Options>({{"components", "2"}}), caucus::Run{}));
     const Result& one = results.back();
@@ -146,9 +146,9 @@ TEST(Weights, TheirScaleDoesNotMatter) {
     for (const std::string& text : one.warnings) EXPECT_EQ(text.find("empty"), std::string::npos) << text;
     EXPECT_EQ(one.unbounded, results.front().unbounded);
     for (std::size_t j = 0; j < one.parameters.utilities.size(); ++j) {
-      EXPECT_NEAR(one.parameters.utilities[j], results.front().parameters.utilities[j], 1e-3);
       const double error = one.errors->utilities[j], first = results.front().errors->utilities[j];
-      if (std::isnan(error)) continue;
+      if (std::isnan(error)) continue;  // unbounded: how far such a utility ran says nothing
+      EXPECT_NEAR(one.parameters.utilities[j], results.front().parameters.utilities[j], 1e-3);
       EXPECT_NEAR(error, first, 1e-3 * first);
       EXPECT_LT(error, 3.0);
     }
