@@ -11,6 +11,7 @@
 
 #include "caucus/base/random.h"
 #include "caucus/infer/kmeans.h"
+#include "caucus/infer/pl_mixture/eigen_index.h"
 
 namespace caucus::pl_mixture {
 
@@ -19,8 +20,6 @@ namespace {
 using Eigen::Index;
 
 constexpr std::size_t most_bytes = std::size_t{48} << 20;
-
-Index index(std::size_t i) { return static_cast<Index>(i); }
 
 // Distinct rankings for the embedding: all, or a random part with inclusion by weight left to the weights.
 std::vector<std::uint32_t> choose_rankings(const Dataset& data, std::uint64_t seed, std::size_t most_rankings) {
