@@ -36,6 +36,7 @@ struct DataFlags {
   std::string path;
   std::string format = "auto";
   std::string unranked;
+  std::string categories = "auto";
   ReadOptions options;
 };
 void add_data_flags(CLI::App& command, DataFlags& flags, const char* format_flag = "--format,--from");

@@ -33,6 +33,9 @@ void add_data_flags(CLI::App& command, DataFlags& flags, const char* format_flag
   command.add_option("--keep", flags.options.keep, "CSV of ballots: cells to keep as items (write-in, ...)")
       ->delimiter(',')
       ->group("Data");
+  command.add_option("--categories", flags.categories, ".cat files: how the file lists its categories; auto goes by their names")
+      ->check(CLI::IsMember(names(enum_names<CategoryOrder>)))
+      ->group("Data");
   command.add_option("--top", flags.options.top, "ratings: keep the t best-rated items of each user (0: all, with ties)")
       ->group("Data");
 }
@@ -42,6 +45,7 @@ namespace {
 ReadOptions read_options(const DataFlags& flags, std::optional<Unranked> fallback) {
   ReadOptions options = flags.options;
   options.format = *enum_from_name<Format>(flags.format);
+  options.categories = *enum_from_name<CategoryOrder>(flags.categories);
   options.unranked = flags.unranked.empty() ? fallback : enum_from_name<Unranked>(flags.unranked);
   return options;
 }
