@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "caucus/base/error.h"
+#include "caucus/io/csv.h"
 #include "caucus/service/regression.h"
 #include "commands.h"
 
@@ -14,13 +15,6 @@ struct PredictFlags {
   DataFlags data;
   bool curves = false;
 };
-
-std::string csv_cell(const std::string& text) {
-  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
-  return quoted + "\"";
-}
 
 // Ballots beside the covariates are scored; a table without them is predicted all the same.
 nlohmann::ordered_json scores_of_ballots(const RegressionModel& model, const PredictFlags& flags,
@@ -64,9 +58,10 @@ void run_predict(const PredictFlags& flags, Context& context) {
   }
   if (flags.out.empty()) print({csv.data(), csv.size()});
   if (json.contains("misclassification")) {
-    std::string scores = fmt::format("misclassification{} {:.4f}, log loss{} {:.4f}", model.ranking ? " of first places" : "",
-                                     json["misclassification"].get<double>(), model.ranking ? " of whole ballots" : "",
-                                     json["log_loss"].get<double>());
+    std::string scores =
+        fmt::format("misclassification{} {:.4f}, log loss{} {}", model.ranking ? " of first places" : "",
+                    json["misclassification"].get<double>(), model.ranking ? " of whole ballots" : "",
+                    json["log_loss"].is_null() ? "infinite" : fmt::format("{:.4f}", json["log_loss"].get<double>()));
     if (json.contains("auc")) scores += fmt::format(", AUC {:.4f}", json["auc"].get<double>());
     scores += fmt::format(", over {} {}", json["num_scored"].get<double>(), model.ranking ? "ballots" : "rows");
     if (flags.out.empty())

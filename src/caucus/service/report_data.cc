@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "caucus/base/error.h"
+#include "caucus/result/regression_schema.h"
 #include "caucus/service/families.h"
 #include "caucus/service/model_file.h"
 #include "caucus/service/report_parts.h"
@@ -493,10 +494,8 @@ ReportModel read_report_model(std::string_view text, const std::string& name) {
   ReportModel one;
   one.name = name;
   if (const std::size_t slash = name.find_last_of('/'); slash != std::string::npos) one.name.erase(0, slash + 1);
-  // A regression has classes, not items: it is no model of rankings that `score` could load.
   Json json = Json::parse(text, nullptr, false);
-  if (json.is_object() && json.value("schema", Json()) == model_schema && json.contains("classes") &&
-      !json.contains("components")) {
+  if (json.is_object() && json.value("schema", Json()) == regression_schema) {
     one.json = std::move(json);
     return one;
   }

@@ -287,7 +287,7 @@ TEST(ReportData, ClusterCountsAndCoClusteringOfADirichletProcess) {
 }
 
 TEST(ReportData, ARegressionHasCoefficientsIntervalsAndScores) {
-  Json model = {{"schema", "caucus.model/1"},
+  Json model = {{"schema", "caucus.regression/1"},
                 {"family", "pl-regression"},
                 {"method", "gibbs"},
                 {"classes", {"no", "yes"}},

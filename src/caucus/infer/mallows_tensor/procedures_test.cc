@@ -8,6 +8,7 @@
 #include "caucus/infer/mallows_tensor/recover.h"
 #include "caucus/infer/mallows_tensor/score.h"
 #include "caucus/infer/mallows_tensor/testing.h"
+#include "caucus/model/assignment.h"
 
 namespace caucus::tensor {
 namespace {
@@ -202,7 +203,7 @@ TEST(Assignment, AgreesWithEnumeration) {
       for (std::size_t i = 0; i < n; ++i) sum += cost[i * n + order[i]];
       least = std::min(least, sum);
     } while (std::next_permutation(order.begin(), order.end()));
-    const std::vector<std::size_t> found = assign_least_cost(cost, n);
+    const std::vector<std::size_t> found = solve_assignment(cost, n);
     double sum = 0.0;
     for (std::size_t i = 0; i < n; ++i) sum += cost[i * n + found[i]];
     EXPECT_NEAR(sum, least, 1e-12);

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
+
+#include "caucus/model/assignment.h"
 
 namespace caucus::tensor {
 namespace {
@@ -126,50 +127,6 @@ MallowsPair recover_by_linear_system(const TopCounts& counts, const TopK& top) {
   return pair;
 }
 
-std::vector<std::size_t> assign_least_cost(const std::vector<double>& cost, std::size_t n) {
-  // Jonker & Volgenant (1987): potentials u, v; column 0 is a dummy.
-  const double far = std::numeric_limits<double>::infinity();
-  std::vector<double> u(n + 1, 0.0), v(n + 1, 0.0);
-  std::vector<std::size_t> row_of(n + 1, 0), previous(n + 1, 0);
-  for (std::size_t row = 1; row <= n; ++row) {
-    std::vector<double> shortest(n + 1, far);
-    std::vector<bool> done(n + 1, false);
-    std::size_t column = 0;
-    row_of[0] = row;
-    do {
-      done[column] = true;
-      const std::size_t current = row_of[column];
-      double least = far;
-      std::size_t next = 0;
-      for (std::size_t j = 1; j <= n; ++j) {
-        if (done[j]) continue;
-        const double reduced = cost[(current - 1) * n + j - 1] - u[current] - v[j];
-        if (reduced < shortest[j]) {
-          shortest[j] = reduced;
-          previous[j] = column;
-        }
-        if (shortest[j] < least) {
-          least = shortest[j];
-          next = j;
-        }
-      }
-      for (std::size_t j = 0; j <= n; ++j) {
-        if (done[j]) {
-          u[row_of[j]] += least;
-          v[j] -= least;
-        } else {
-          shortest[j] -= least;
-        }
-      }
-      column = next;
-    } while (row_of[column] != 0);
-    for (; column != 0; column = previous[column]) row_of[column] = row_of[previous[column]];
-  }
-  std::vector<std::size_t> assigned(n);
-  for (std::size_t j = 1; j <= n; ++j) assigned[row_of[j] - 1] = j - 1;
-  return assigned;
-}
-
 MallowsPair assign_ranks(const TopCounts& counts, MallowsPair pair, ItemId star) {
   const std::size_t n = counts.num_items();
   if (!(counts.first(star) > 0.0)) return pair;
@@ -227,7 +184,7 @@ MallowsPair assign_ranks(const TopCounts& counts, MallowsPair pair, ItemId star)
         }
       const double scale = std::max(counts.total(), 1.0);
       for (double& c : cost) c = std::min(c / scale, 1e6);
-      const std::vector<std::size_t> assigned = assign_least_cost(cost, n);
+      const std::vector<std::size_t> assigned = solve_assignment(cost, n);
       double before = 0.0, after = 0.0;
       for (std::size_t i = 0; i < n; ++i) {
         before += cost[i * n + rank[r][i]];

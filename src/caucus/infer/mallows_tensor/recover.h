@@ -38,7 +38,4 @@ MallowsPair assign_ranks(const TopCounts& counts, MallowsPair pair, ItemId condi
 // The item whose first-position probabilities differ most between the models, in standard errors of its frequency.
 ItemId most_telling_item(const TopCounts& counts, const TopK& top);
 
-// Columns for the rows of a square cost matrix (row major) with the least total cost; O(n^3) shortest augmenting paths.
-std::vector<std::size_t> assign_least_cost(const std::vector<double>& cost, std::size_t n);
-
 }  // namespace caucus::tensor
