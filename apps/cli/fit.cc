@@ -4,6 +4,7 @@
 
 #include "caucus/base/error.h"
 #include "caucus/base/parallel.h"
+#include "caucus/base/renamed_options.h"
 #include "caucus/service/families.h"
 #include "commands.h"
 #include "report.h"
@@ -53,6 +54,10 @@ void run_fit(const FitFlags& flags, const CLI::App& command, Context& context) {
     if (command.count("--" + name) == 0) continue;
     const bool known = std::any_of(info.options.begin(), info.options.end(), [&](const OptionInfo& o) { return o.name == name; });
     if (!known) {
+      std::vector<std::string> own;
+      for (const OptionInfo& option : info.options) own.push_back(option.name);
+      if (const std::string_view now = renamed_option(name, own); !now.empty())
+        throw UsageError(fmt::format("family {}: --{} is now called --{}", flags.family, name, now));
       std::string having;
       for (const SharedOption& option : collect_options())
         if (option.info.name == name) having = fmt::format("{}", fmt::join(option.families, ", "));

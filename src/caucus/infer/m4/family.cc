@@ -58,7 +58,7 @@ class M4Family : public Family {
         2.0 * result.loglik_paper - static_cast<double>(summary.num_parameters) * std::log(summary.num_rankings);
     details["paper_bic"] = paper_bic;
     details["paper_icl"] = paper_bic - 2.0 * result.z_entropy;
-    details["restarts"] = {{"starts", parsed.components == 1 ? 1 : parsed.starts}, {"agreed", result.agreed}};
+    details["restarts"] = {{"starts", parsed.components == 1 ? 1 : parsed.restarts}, {"agreed", result.agreed}};
     if (parsed.components > 1)
       summary.warnings.push_back(
           "loglik, aic and bic are at weights fitted to every ballot, which the parameter count leaves out: compare families by "

@@ -206,7 +206,8 @@ TEST(M4, RecoversTwoConsensusRankingsAndScoresAreProbabilities) {
   const Dataset data = gibbs_data(truth, 600, 4);
   const auto family = make_m4_family();
   for (const char* normalizer : {"paper", "exact"}) {
-    const FitOutcome outcome = family->fit(data, {{"components", "2"}, {"normalizer", normalizer}, {"starts", "4"}}, caucus::Run{});
+    const FitOutcome outcome =
+        family->fit(data, {{"components", "2"}, {"normalizer", normalizer}, {"restarts", "4"}}, caucus::Run{});
     const nlohmann::json json = outcome.model->to_json();
     std::vector<std::vector<ItemId>> found;
     for (const auto& component : json["components"]) found.push_back(component["consensus"].get<std::vector<ItemId>>());

@@ -74,7 +74,7 @@ void finish(FitResult& result, const Dataset& data, const MallowsMixtureOptions&
   const bool stopped = result.stop_reason == StopReason::interrupted || result.stop_reason == StopReason::time_limit;
   // After a time limit the search stops at once, and the gap is that of its first bound.
   if (result.centre_gaps.empty()) result.centre_gaps = engine->centre_gaps(result.parameters, run.threads);
-  if (!stopped && with_errors && options.errors)
+  if (!stopped && with_errors && options.standard_errors)
     result.errors = standard_errors(*engine, result.parameters, data.rankings.weights(), run.threads);
   if (!stopped && options.bootstrap > 0)
     result.stability = bootstrap(data.rankings, data.num_items(), result.parameters,
@@ -82,8 +82,8 @@ void finish(FitResult& result, const Dataset& data, const MallowsMixtureOptions&
 
   warn_about_groups(result, data.num_items(), data.rankings.total_weight());
   if (result.starts > 1 && result.agreed < 2 && !stopped)
-    result.warnings.push_back(
-        fmt::format("only one of {} starts ended at the best log-likelihood: more --starts may find a better one", result.starts));
+    result.warnings.push_back(fmt::format(
+        "only one of {} starts ended at the best log-likelihood: more --restarts may find a better one", result.starts));
 }
 
 FitResult from_multistart(MultistartResult best) {
@@ -109,7 +109,7 @@ FitResult fit_subsets(const Dataset& data, const MallowsOptions& options, const 
   const SubsetEngine engine(data.rankings, data.num_items(), options.consensus, options.completions, run.seed);
   EmOptions em{std::min(options.iterations, 60), std::max(options.tolerance, 1e-6), false};
   FitResult result;
-  result.starts = num_components == 1 ? 1 : options.starts.value_or(6);
+  result.starts = num_components == 1 ? 1 : options.restarts.value_or(6);
   result.finished = result.agreed = 0;
   double best = -infinity;
   std::vector<double> logliks;
@@ -155,7 +155,7 @@ FitResult fit_mallows(const Dataset& data, const MallowsOptions& options, const 
       return std::make_unique<DistanceEngine>(rankings, normalizer);
     };
     MallowsMixtureOptions used = options;
-    if (!used.starts) used.starts = std::min(24, options.components == 1 ? 1 : 24);
+    if (!used.restarts) used.restarts = std::min(24, options.components == 1 ? 1 : 24);
     FitResult result = from_multistart(run_multistart(data.rankings, n, used, make, run));
     finish(result, data, options, make, true, run);
     if (!normalizer.exact())
@@ -199,8 +199,8 @@ FitResult fit_generalized_mallows(const Dataset& data, const GeneralizedMallowsO
   };
   MallowsMixtureOptions used = options;
   // A step costs several times one of the plain model.
-  if (!used.starts && options.components > 1)
-    used.starts =
+  if (!used.restarts && options.components > 1)
+    used.restarts =
         static_cast<int>(std::clamp(150'000.0 / (static_cast<double>(data.rankings.size()) * options.components), 10.0, 60.0));
   FitResult result = from_multistart(run_multistart(data.rankings, n, used, make, run));
   const bool stopped = result.stop_reason == StopReason::interrupted || result.stop_reason == StopReason::time_limit;

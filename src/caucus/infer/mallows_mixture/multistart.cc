@@ -148,9 +148,9 @@ MultistartResult run_multistart(const RankingSet& rankings, std::size_t num_item
   const RankingSet sample = screen ? subsample(rankings, screen_size, run.seed) : RankingSet();
   const RankingSet& seen = screen ? sample : rankings;
   result.screened_on = seen.size();
-  result.starts = options.starts.value_or(default_starts(seen.size(), num_components));
+  result.starts = options.restarts.value_or(default_starts(seen.size(), num_components));
   // Tensor starts differ only in where their least squares begin, and each is the best of a dozen: few are enough.
-  if (!options.starts && options.init == MallowsStart::tensor) result.starts = std::min(result.starts, 3);
+  if (!options.restarts && options.init == MallowsStart::tensor) result.starts = std::min(result.starts, 3);
 
   const EmOptions em{options.iterations, options.tolerance, options.accelerate};
   EmOptions screening = em;

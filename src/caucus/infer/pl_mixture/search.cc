@@ -59,7 +59,7 @@ class Search {
     for (int r = 0; r < restarts; ++r) {
       const std::string phase =
           restarts == 1 ? std::string(name_of(options_.method)) : fmt::format("start {} of {}", r + 1, restarts);
-      field.push_back(go(objective_, options_.method, start(r), options_.max_iterations, phase));
+      field.push_back(go(objective_, options_.method, start(r), options_.iterations, phase));
       spent += field.back().iterations;
       if (stopped(field.back())) break;
     }
@@ -139,7 +139,7 @@ class Search {
     }
     if (cut_short) field.resize(1);
     for (Solution& solution : field)
-      if (solution.stop_reason == StopReason::iteration_limit) go_on(objective_, solution, options_.max_iterations, spent);
+      if (solution.stop_reason == StopReason::iteration_limit) go_on(objective_, solution, options_.iterations, spent);
     return finish(field, spent, restarts);
   }
 
@@ -173,7 +173,7 @@ SearchResult search(const Objective& objective, const Options& options, const Ru
   if (init) {
     Parameters start = *init;
     if (start.ties.orders != objective.tie_orders()) start.ties = initial_ties(objective);
-    const SolveOptions solve{options.max_iterations, options.tolerance, !options.estimate_weights, name_of(options.method)};
+    const SolveOptions solve{options.iterations, options.tolerance, !options.estimate_weights, name_of(options.method)};
     SearchResult result;
     result.best = run_method(objective, options.method, options.chain, std::move(start), solve, run);
     return result;

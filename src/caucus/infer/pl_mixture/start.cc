@@ -63,9 +63,9 @@ Parameters Starts::make(Init kind, std::uint64_t index) {
   const std::uint64_t stream = index * 100'000;
   switch (kind) {
     case Init::spectral: {
-      const SpectralOptions spectral{options_.centre, options_.rank_rule, options_.link, options_.kmeans_restarts};
+      const SpectralOptions spectral{options_.center, options_.rank_rule, options_.link, options_.kmeans_restarts};
       const Embedding& points = embedding();
-      if (!svd_) svd_ = std::make_unique<TruncatedSvd>(truncated_svd(points, num + 1, options_.centre, seed_));
+      if (!svd_) svd_ = std::make_unique<TruncatedSvd>(truncated_svd(points, num + 1, options_.center, seed_));
       start = cluster_parameters(points, spectral_clusters(points, num, spectral, seed_, stream, svd_.get()), num, options_.link);
       break;
     }
