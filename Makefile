@@ -1,5 +1,5 @@
 # 'make demo' and 'make test' install what is missing, build and run. The rest are shortcuts.
-.PHONY: demo test test-report mutations build bench reproduce fuzz asan tsan coverage docs format clean
+.PHONY: demo test test-report mutations build bench reproduce hunt fuzz asan tsan coverage docs format clean
 JOBS ?= $(shell nproc)
 CAUCUS = build/release/caucus
 
@@ -42,6 +42,11 @@ reproduce:
 	@cmake -S . -B build/experiments -G Ninja -DCMAKE_BUILD_TYPE=Release -DCAUCUS_EXPERIMENTS=ON -DCAUCUS_TESTS=OFF -DCAUCUS_UNITY=ON >/dev/null
 	@cmake --build build/experiments -j $(JOBS) --target caucus-experiments
 	@build/experiments/caucus-experiments run $(TARGETS) $(if $(QUICK),--quick) --threads $(JOBS) --out $(OUT)
+
+# Long searches: the best known log-likelihoods of experiments/results/best_known.csv. A run that was stopped goes on. HUNT="--files sushi --starts 1000" and
+# the like narrow or lengthen it; CAUCUS_DATA names the data.
+hunt: build
+	@python3 experiments/search.py hunt $(HUNT)
 
 # Ten minutes per parser unless FUZZ_SECONDS says otherwise.
 FUZZ_SECONDS ?= 600

@@ -1,5 +1,5 @@
 # One static library per layer. A layer may link, and so include, only lower ones:
-#   base 0 < data 1 < io, model 2 < result 3 < infer 4 < evaluate, service, report 5.
+#   base 0 < data 1 < io, model 2 < result 3 < infer 4 < evaluate 5 < service 6 < report 7.
 find_package(Threads REQUIRED)
 find_package(Eigen3 3.4 REQUIRED NO_MODULE)
 find_package(Boost 1.74 REQUIRED)
@@ -16,6 +16,11 @@ target_compile_options(caucus_flags INTERFACE
   $<BUILD_INTERFACE:-Wall -Wextra -Wpedantic -Wshadow -Wconversion>)
 if(CAUCUS_UNITY)  # One file's own names are taken for those of a header that another includes.
   target_compile_options(caucus_flags INTERFACE $<BUILD_INTERFACE:-Wno-subobject-linkage -Wno-shadow>)
+endif()
+if(CAUCUS_HARDEN)
+  target_compile_options(caucus_flags INTERFACE
+    $<BUILD_INTERFACE:-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2 -D_GLIBCXX_ASSERTIONS -fstack-protector-strong -fstack-clash-protection>)
+  target_link_options(caucus_flags INTERFACE $<BUILD_INTERFACE:-pie -Wl,-z,relro,-z,now>)
 endif()
 if(CAUCUS_SANITIZE)
   target_compile_options(caucus_flags INTERFACE $<BUILD_INTERFACE:-fsanitize=${CAUCUS_SANITIZE} -fno-omit-frame-pointer>)
@@ -66,12 +71,14 @@ target_link_libraries(caucus_result PUBLIC nlohmann_json::nlohmann_json)
 caucus_layer(infer result model io)
 target_link_libraries(caucus_infer PUBLIC Eigen3::Eigen hwy::hwy)
 caucus_layer(evaluate infer)
+caucus_layer(service infer evaluate io)
+caucus_layer(report service)
 if(CAUCUS_REPORT)
-  caucus_layer(report result)
   target_sources(caucus_report PRIVATE ${report_page})
   target_compile_definitions(caucus_report INTERFACE $<BUILD_INTERFACE:CAUCUS_REPORT>)
+else()
+  set_source_files_properties(src/caucus/report/html.cc PROPERTIES HEADER_FILE_ONLY ON)  # the page is what it lacks
 endif()
-caucus_layer(service infer evaluate io)
 
 add_library(caucus_all INTERFACE)
 target_sources(caucus_all INTERFACE FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR}/src FILES ${PROJECT_SOURCE_DIR}/src/caucus/caucus.h)

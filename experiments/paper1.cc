@@ -87,7 +87,7 @@ void figure1(const Settings& settings, Results& results) {
           Options options;
           options.components = static_cast<int>(num);
           const double begun = cpu_seconds();
-          const Parameters start = Starts(objective, options, seed).make(init, 0);
+          const Parameters start = pl_mixture::Starts(objective, options, seed).make(init, 0);
           const double seconds = cpu_seconds() - begun;
           results.add(key(name), {{"part", "figure1"},
                                   {"K", num},

@@ -61,7 +61,7 @@ void run_starts(const Settings& settings, Results& results) {
       const double begun = cpu_seconds();
       const Result result = fit(data, options, run);
       const double seconds = cpu_seconds() - begun;
-      const Parameters start = Starts(objective, options, seed).make(options.init, 0);
+      const Parameters start = pl_mixture::Starts(objective, options, seed).make(options.init, 0);
       results.add(key(variant.name),
                   {{"part", "starts"},
                    {"start", variant.name},

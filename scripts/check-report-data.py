@@ -34,6 +34,20 @@ for path in sys.argv[1:]:
                     problems.append(f"{where}: a pair table has {len(t)} entries for {size} items")
                 elif any(abs(t[a * size + b] + t[b * size + a] - 1000) > 2 for a in range(size) for b in range(a)):
                     problems.append(f"{where}: pair probabilities do not add up to one")
+        if "counted" in model:
+            counted = model["counted"]
+            tallies = [counted["everyone"], *counted["groups"]]
+            for t in tallies:
+                if any(len(t[key]) != n for key in ("first", "listed", "mean_place")):
+                    problems.append(f"{where}: counts for other than {n} items")
+                if abs(sum(t["first"]) - t["num_rankings"]) > 1e-6 * (1 + t["num_rankings"]):
+                    problems.append(f"{where}: counted first places do not add up to the rankings")
+            if counted["groups"] and abs(sum(t["num_rankings"] for t in tallies[1:]) - tallies[0]["num_rankings"]) > 1e-6 * (1 + tallies[0]["num_rankings"]) and len(counted["groups"]) == k:
+                problems.append(f"{where}: the groups' rankings do not add up to all")
+        for stage in model.get("election", {}).get("stages", []):
+            total = model["election"]["everyone"]["num_rankings"]
+            if abs(sum(stage["votes"]) + stage["exhausted"] - total) > 1e-4 * (1 + total):
+                problems.append(f"{where}: a stage of the count does not add up to the ballots")
         if "map" in model:
             sizes = {len(model["map"][key]) for key in ("x", "y", "group", "certainty", "weight")}
             if len(sizes) != 1 or max(model["map"]["group"], default=0) >= max(k, 1):

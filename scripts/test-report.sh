@@ -91,4 +91,4 @@ if [ -z "${CHROMIUM:=$(command -v chromium || command -v chromium-browser || tru
 fi
 export CHROMIUM
 # What the command does not make from these votes comes from made-up data: regression, several models, 500 items in 100 groups.
-node web/tools/browser.mjs "$out"/*.html "$out"/fixtures/{evil,regression,compare,large}.html
+node web/tools/browser.mjs "$out"/*.html "$out"/fixtures/{evil,election,battles,regression,compare,large}.html

@@ -14,7 +14,7 @@ void add_check(CLI::App& app, Context& context) {
   auto flags = std::make_shared<Flags>();
   CLI::App* command = app.add_subcommand("check", "Does a model fit the data: first places, pairs, ballot lengths");
   command->add_option("model", flags->model, "model file")->required()->type_name("MODEL");
-  command->add_option("data", flags->data.path, "ranking file, or - for standard input")->required()->type_name("DATA");
+  add_data_argument(*command, flags->data)->required();
   add_data_flags(*command, flags->data);
   command->add_option("--replicates", flags->options.replicates, "simulated data sets")
       ->check(CLI::Range(19, 100000))
@@ -55,6 +55,10 @@ void add_check(CLI::App& app, Context& context) {
           text += fmt::format("  {}: {:.0f}, expected {:.0f} ({:+.1f} standard deviations)\n", printable(one.what), one.observed,
                               one.expected, one.z);
     }
+    text +=
+        "\nIf the model was fitted to these ballots it has adapted to them, and p errs towards \"no sign of misfit\": a small p "
+        "counts, a\n"
+        "large one says little. Ballots that the fit has not seen give p-values to be taken at their word.\n";
     print(text);
   });
 }

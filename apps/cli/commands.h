@@ -6,7 +6,6 @@
 #include <string>
 
 #include "caucus/io/io.h"
-#include "caucus/io/stream.h"
 #include "caucus/service/model_file.h"
 #include "console.h"
 
@@ -26,6 +25,7 @@ void add_check(CLI::App& app, Context& context);
 #ifdef CAUCUS_REPORT
 void add_report(CLI::App& app, Context& context);
 #endif
+void add_name(CLI::App& app, Context& context);
 void add_families(CLI::App& app, Context& context);
 void add_regress(CLI::App& app, Context& context);
 void add_predict(CLI::App& app, Context& context);
@@ -34,24 +34,33 @@ void add_completion(CLI::App& app, Context& context);
 // Flags about how to read a data file, shared by all commands that take one.
 struct DataFlags {
   std::string path;
+  std::vector<std::string> more;  // further files, read as one with the first
   std::string format = "auto";
   std::string unranked;
   std::string categories = "auto";
   ReadOptions options;
 };
 void add_data_flags(CLI::App& command, DataFlags& flags, const char* format_flag = "--format,--from");
-// Reads the file and prints its warnings. `fallback` is used where --unranked is not given.
+// The argument DATA: one file or several.
+CLI::Option* add_data_argument(CLI::App& command, DataFlags& flags);
+// The flags as the library takes them; `fallback` is used where --unranked is not given.
+ReadOptions read_options(const DataFlags& flags, std::optional<Unranked> fallback = std::nullopt);
+std::vector<std::string> data_paths(const DataFlags& flags);
+// Reads the files and prints their warnings. `fallback` is used where --unranked is not given.
 Dataset read_data(const Context& context, const DataFlags& flags, std::optional<Unranked> fallback = std::nullopt);
-// The file's or pipe's rankings piece by piece; what has gone by waits in the folder for temporary files (TMPDIR).
-RankingStream open_stream(const DataFlags& flags);
+// The folder for temporary files (TMPDIR).
+std::string temporary_folder();
 void print_warnings(const Context& context, const Dataset& data);
-// Reads a data file for a model: unlisted items as the model says, items matched by name, kind checked.
+// The flags with what a model file remembers of how its data were read, and a note that says so.
+DataFlags recall(const Context& context, const DataFlags& flags, const nlohmann::json& model);
+// Reads a data file for a model: read as the model's data were, unlisted items as the model says, items matched by name, kind
+// checked.
 Dataset read_data_for(const Context& context, const DataFlags& flags, const LoadedModel& loaded, const std::string& model_path);
 
 // An example block for --help.
 std::string examples(std::initializer_list<const char*> lines);
 
 // The fitted model as a person wants to read it.
-std::string show_fit(const nlohmann::ordered_json& model, const Context& context);
+std::string show_fit(const FittedModel& model, const FitSummary& summary, const Context& context);
 
 }  // namespace caucus::cli

@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "caucus/base/error.h"
+#include "caucus/result/model_json.h"
 
 namespace caucus::cli {
 
@@ -66,6 +67,7 @@ void print(std::string_view text) { write_all(stdout, text); }
 void print_json(const nlohmann::ordered_json& json) {
   print(json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
 }
+nlohmann::ordered_json json_count(double count) { return nlohmann::ordered_json(model_json::count(count)); }
 void note(const Context& context, std::string_view text) {
   if (!context.quiet) write_all(stderr, fmt::format("{}\n", text));
 }

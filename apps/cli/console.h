@@ -6,13 +6,14 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
+#include <vector>
 
-#include "caucus/infer/run.h"
+#include "caucus/infer/stopping.h"
 
 namespace caucus::cli {
 
-// Exit codes as in sysexits.h; 130 is 128 + SIGINT.
-enum Exit : int { ok = 0, usage = 64, data = 65, no_input = 66, internal = 70, io = 74, interrupted = 130 };
+// Exit codes as in sysexits.h (75: the time limit left work undone, try again with more); 130 is 128 + SIGINT.
+enum Exit : int { ok = 0, usage = 64, data = 65, no_input = 66, internal = 70, io = 74, unfinished = 75, interrupted = 130 };
 
 struct Context {
   bool json = false;
@@ -20,6 +21,7 @@ struct Context {
   bool no_color = false;
   int threads = 0;
   std::string command_line;
+  std::vector<std::string> arguments;  // its words after the program's name
   int exit_code = Exit::ok;
 
   bool color_stdout() const;
@@ -29,6 +31,8 @@ struct Context {
 // Results go to stdout, everything else to stderr.
 void print(std::string_view text);
 void print_json(const nlohmann::ordered_json& json);
+// A sum of weights: a whole number where it is one.
+nlohmann::ordered_json json_count(double count);
 void note(const Context& context, std::string_view text);     // silent with --quiet
 void warning(const Context& context, std::string_view text);  // "warning: ..."
 void error(const Context& context, std::string_view text);    // "caucus: ..."
@@ -48,11 +52,12 @@ class InterruptGuard {
 };
 
 // A bar on a terminal, a plain line every few seconds in a log, nothing with --quiet.
-class ProgressObserver : public Observer {
+class ProgressObserver : public Observer, public StopSource {
  public:
   explicit ProgressObserver(const Context& context);
   ~ProgressObserver() override;
   Flow progress(const Progress& progress) override;
+  bool stop_requested() const override { return InterruptGuard::requested(); }
   void warning(std::string_view message) override;
   void clear();
 

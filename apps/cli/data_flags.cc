@@ -4,6 +4,7 @@
 #include <system_error>
 
 #include "caucus/base/error.h"
+#include "caucus/service/reading.h"
 #include "commands.h"
 
 namespace caucus::cli {
@@ -24,23 +25,35 @@ void add_data_flags(CLI::App& command, DataFlags& flags, const char* format_flag
       ->group("Data");
   command.add_option("--weight-column", flags.options.weight_column, "CSV: column that holds how often a row counts")
       ->group("Data");
-  command.add_option("--columns", flags.options.columns, "CSV: the columns to use, in the order of the format (see docs/data.md)")
-      ->delimiter(',')
-      ->group("Data");
-  command.add_option("--drop", flags.options.drop, "CSV of ballots: further cells that name no item")
-      ->delimiter(',')
-      ->group("Data");
-  command.add_option("--keep", flags.options.keep, "CSV of ballots: cells to keep as items (write-in, ...)")
-      ->delimiter(',')
+  // Lists are taken apart where the names are known: a name may have a comma.
+  const auto add_list = [&](const char* flag, std::vector<std::string>& list, const char* help, const char* group) {
+    command.add_option(flag, list, help)->allow_extra_args(false)->group(group);
+  };
+  add_list("--columns", flags.options.columns, "CSV: the columns to use, in the order of the format (see docs/data.md)", "Data");
+  command.add_option("--contest", flags.options.contest, "CSV of several contests: a part of the name of the one to read")
       ->group("Data");
   command.add_option("--categories", flags.categories, ".cat files: how the file lists its categories; auto goes by their names")
       ->check(CLI::IsMember(names(enum_names<CategoryOrder>)))
       ->group("Data");
+  add_list("--drop", flags.options.drop, "names that name nobody, besides skipped, overvote, ...; * is any text", "Items");
+  add_list("--keep", flags.options.keep, "names that are items although they read like skipped, overvote, ...", "Items");
+  add_list("--merge", flags.options.merge, "PATTERN=NAME: items that become one, as in \"Write-in*=Write-in\"", "Items");
+  add_list("--rename", flags.options.rename, "OLD=NEW: another name for an item", "Items");
+  add_list("--exclude", flags.options.exclude, "items to leave out; * is any text", "Items");
+  add_list("--items-only", flags.options.items_only, "items to keep: all others are left out", "Items");
   command.add_option("--top", flags.options.top, "ratings: keep the t best-rated items of each user (0: all, with ties)")
       ->group("Data");
 }
 
-namespace {
+CLI::Option* add_data_argument(CLI::App& command, DataFlags& flags) {
+  const auto take = [&flags](const std::vector<std::string>& paths) {
+    flags.path = paths.front();
+    flags.more.assign(paths.begin() + 1, paths.end());
+  };
+  return command
+      .add_option_function<std::vector<std::string>>("data", take, "ranking file, or - for standard input; several are read as one")
+      ->type_name("DATA");
+}
 
 ReadOptions read_options(const DataFlags& flags, std::optional<Unranked> fallback) {
   ReadOptions options = flags.options;
@@ -50,31 +63,47 @@ ReadOptions read_options(const DataFlags& flags, std::optional<Unranked> fallbac
   return options;
 }
 
-}  // namespace
-
 void print_warnings(const Context& context, const Dataset& data) {
   for (const std::string& text : data.warnings) warning(context, fmt::format("{}: {}", data.source, text));
 }
 
+std::vector<std::string> data_paths(const DataFlags& flags) {
+  std::vector<std::string> paths{flags.path};
+  paths.insert(paths.end(), flags.more.begin(), flags.more.end());
+  return paths;
+}
+
 Dataset read_data(const Context& context, const DataFlags& flags, std::optional<Unranked> fallback) {
-  Dataset data = read_dataset(flags.path, read_options(flags, fallback));
+  Dataset data = read_datasets(data_paths(flags), read_options(flags, fallback));
   print_warnings(context, data);
   return data;
 }
 
-RankingStream open_stream(const DataFlags& flags) {
+std::string temporary_folder() {
   std::error_code none;
   const std::filesystem::path folder = std::filesystem::temp_directory_path(none);
-  return RankingStream::open(flags.path, read_options(flags, std::nullopt), none ? std::string(".") : folder.string());
+  return none ? std::string(".") : folder.string();
+}
+
+DataFlags recall(const Context& context, const DataFlags& flags, const nlohmann::json& model) {
+  DataFlags now = flags;
+  const Recalled recalled = recall_reading(model, read_options(flags));
+  now.options = recalled.options;
+  now.format = std::string(name_of(recalled.options.format));
+  if (!recalled.words.empty()) note(context, fmt::format("Read as the model's data were: {}", recalled.words));
+  return now;
 }
 
 Dataset read_data_for(const Context& context, const DataFlags& flags, const LoadedModel& loaded, const std::string& model_path) {
   const FittedModel& model = *loaded.model;
-  Dataset data = read_data(context, flags, loaded.states_unranked ? std::optional(model.unranked()) : std::nullopt);
+  Dataset data = read_data(context, recall(context, flags, loaded.json),
+                           loaded.states_unranked ? std::optional(model.unranked()) : std::nullopt);
   try {
     data = match_items(std::move(data), model.items());
   } catch (const DataError& failure) {
-    throw DataError(fmt::format("{} (model file {})", failure.what(), model_path));
+    throw DataError(
+        fmt::format("{} (model file {}); read the data as for the fit: --drop, --exclude, --merge and --rename change items",
+                    failure.what(), model_path));
   }
   model.check(data);
   return data;

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "caucus/evaluate/model_distance.h"
+#include "caucus/infer/pl_mixture/family.h"
 #include "caucus/model/plackett_luce_mixture.h"
 #include "commands.h"
 
@@ -44,7 +45,8 @@ void add_generate(CLI::App& app, Context& context) {
       for (double& value : utilities) value -= mean;
       components.push_back({{"weight", truth.weights[k]}, {"utilities", utilities}});
     }
-    const nlohmann::ordered_json model{{"schema", model_schema}, {"family", "pl"}, {"items", items}, {"components", components}};
+    const nlohmann::ordered_json model{
+        {"schema", model_schema}, {"family", make_pl_mixture_family()->info().name}, {"items", items}, {"components", components}};
     if (flags->out == "-") return print_json(model);
     write_file(flags->out, model.dump() + "\n");
     note(context, "Model written to " + flags->out);

@@ -1,11 +1,15 @@
+#include "caucus/service/fit.h"
+
 #include <fmt/format.h>
 
-#include <set>
+#include <algorithm>
+#include <memory>
+#include <optional>
 
 #include "caucus/base/error.h"
-#include "caucus/base/parallel.h"
 #include "caucus/base/renamed_options.h"
 #include "caucus/service/families.h"
+#include "caucus/service/reading.h"
 #include "commands.h"
 #include "report.h"
 
@@ -15,103 +19,138 @@ namespace {
 
 struct FitFlags {
   DataFlags data;
-  std::string family = "pl";
+  std::string family = families().front()->info().name;
   std::uint64_t seed = 1;
   double time_limit = 0.0;
-  std::string out, report;
+  std::string out;
+  ReportFlags report;
   // Values of the families' own options, by name; only those given on the command line are passed on.
   std::map<std::string, std::string> values;
 };
 
-// Every option of every family, once, with the families that have it.
+bool is_switch(const OptionInfo& option) { return option.choices == std::vector<std::string>{"on", "off"}; }
+
+// Every option of every family, once, with the families that have it and what each of them means by it.
 struct SharedOption {
-  OptionInfo info;
+  std::vector<OptionInfo> infos;
   std::vector<std::string> families;
+
+  bool same_everywhere() const {
+    return std::ranges::all_of(infos, [&](const OptionInfo& info) {
+      return info.default_value == infos[0].default_value && info.choices == infos[0].choices;
+    });
+  }
 };
 
-std::vector<SharedOption> collect_options() {
+// Of one family alone where it is named.
+std::vector<SharedOption> collect_options(std::string_view only = {}) {
   std::vector<SharedOption> collected;
   for (const auto& family : families()) {
     const FamilyInfo info = family->info();
+    if (!only.empty() && info.name != only) continue;
     for (const OptionInfo& option : info.options) {
-      const auto found =
-          std::find_if(collected.begin(), collected.end(), [&](const SharedOption& o) { return o.info.name == option.name; });
-      if (found == collected.end())
-        collected.push_back({option, {info.name}});
-      else
-        found->families.push_back(info.name);
+      auto found = std::ranges::find_if(collected, [&](const SharedOption& o) { return o.infos[0].name == option.name; });
+      if (found == collected.end()) found = collected.insert(found, SharedOption{});
+      found->infos.push_back(option);
+      found->families.push_back(info.name);
     }
   }
   return collected;
 }
 
-void run_fit(const FitFlags& flags, const CLI::App& command, Context& context) {
-  const Family& family = find_family(flags.family);
-  const FamilyInfo info = family.info();
+std::string help_of(const SharedOption& option) {
+  const OptionInfo& info = option.infos[0];
+  if (!option.same_everywhere())
+    return fmt::format("{} [each family has its own choices and default: 'caucus fit --family NAME --help']", info.help);
+  std::string help = info.help;
+  if (!info.choices.empty()) help += fmt::format(": {}", fmt::join(info.choices, "|"));
+  return help + fmt::format(" [{}]", info.default_value);
+}
 
+// The family whose help is asked for: 'caucus fit --family dpm --help' shows its options alone. Nothing else.
+std::string family_of_help(const std::vector<std::string>& arguments) {
+  const auto has = [&](std::string_view word) { return std::ranges::find(arguments, word) != arguments.end(); };
+  if (!has("--help") && !has("-h")) return {};
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    std::string name;
+    if (arguments[i] == "--family" && i + 1 < arguments.size()) name = arguments[i + 1];
+    if (arguments[i].starts_with("--family=")) name = arguments[i].substr(9);
+    for (const auto& family : families())
+      if (family->info().name == name) return name;
+  }
+  return {};
+}
+
+// The options of the family that stand on the command line. A switch without a value is on; an empty text is an empty text.
+OptionMap given_options(const FitFlags& flags, const CLI::App& command) {
+  const FamilyInfo info = find_family(flags.family).info();
   OptionMap options;
   for (const auto& [name, value] : flags.values) {
     if (command.count("--" + name) == 0) continue;
-    const bool known = std::any_of(info.options.begin(), info.options.end(), [&](const OptionInfo& o) { return o.name == name; });
-    if (!known) {
+    const auto known = std::ranges::find_if(info.options, [&](const OptionInfo& option) { return option.name == name; });
+    if (known == info.options.end()) {
       std::vector<std::string> own;
       for (const OptionInfo& option : info.options) own.push_back(option.name);
       if (const std::string_view now = renamed_option(name, own); !now.empty())
-        throw UsageError(fmt::format("family {}: --{} is now called --{}", flags.family, name, now));
+        throw UsageError(fmt::format("family {}: --{} is now called --{}", info.name, name, now));
       std::string having;
       for (const SharedOption& option : collect_options())
-        if (option.info.name == name) having = fmt::format("{}", fmt::join(option.families, ", "));
+        if (option.infos[0].name == name) having = fmt::format("{}", fmt::join(option.families, ", "));
       throw UsageError(fmt::format("family {} has no option --{}; it belongs to {}", flags.family, name, having));
     }
-    options[name] = value.empty() ? "on" : value;
+    options[name] = value.empty() && is_switch(*known) ? "on" : value;
   }
+  return options;
+}
 
-  Dataset data;
-  FitOutcome outcome;
-  nlohmann::ordered_json model;
-  const auto fit = [&](auto&& how) {
+void run_fit(const FitFlags& flags, const CLI::App& command, Context& context) {
+  service::FitRequest request;
+  request.family = flags.family;
+  request.options = given_options(flags, command);
+  request.paths = data_paths(flags.data);
+  request.reading = read_options(flags.data);
+  request.keep_data = flags.report.wanted();  // a report shows the rankings again
+  request.spool_folder = temporary_folder();
+  std::optional<InterruptGuard> guard;  // while rankings are read, Ctrl-C just ends the program
+  request.on_data = [&](const Dataset& data) {
+    print_warnings(context, data);
+    if (!guard) guard.emplace();
+  };
+  service::FitResult fitted;
+  if (service::goes_by(request)) guard.emplace();
+  {
     ProgressObserver observer(context);
     Run run;
     run.seed = flags.seed;
     run.threads = context.threads;
     run.observer = &observer;
     if (flags.time_limit > 0.0) run.time_limit = flags.time_limit;
-    outcome = how(run);
-    outcome.summary.seconds = run.seconds();
-    outcome.summary.seed = run.seed;
-    outcome.summary.threads = resolve_threads(run.threads);
-  };
-  // A report shows the rankings again.
-  if (flags.report.empty() && family.takes_stream(options)) {
-    RankingStream rankings = open_stream(flags.data);
-    fit([&](const Run& run) { return family.fit_stream(rankings, options, run); });
-    print_warnings(context, rankings.head());
-    model = model_to_json(outcome, rankings.digest(), rankings.head().source, {CAUCUS_VERSION, context.command_line});
-  } else {
-    data = read_data(context, flags.data);
-    InterruptGuard guard;
-    fit([&](const Run& run) { return family.fit(data, options, run); });
-    model = model_to_json(outcome, data, {CAUCUS_VERSION, context.command_line});
+    fitted = service::fit(request, run);
   }
-  if (!flags.out.empty()) write_file(flags.out, model.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
-  for (const std::string& text : outcome.summary.warnings) warning(context, text);
-  const auto write = [&] {
-    ReportRequest request;
-    request.models.push_back({flags.out.empty() ? flags.family : flags.out, nlohmann::json(model), std::move(outcome.model)});
-    request.data = &data;
-    write_report(context, std::move(request), flags.report);
-    note(context, fmt::format("Report written to {}", flags.report));
+  guard.reset();
+  const std::shared_ptr<const FittedModel> model = std::move(fitted.model);
+  const auto text = [&](Record extra) {
+    extra.set("reading", reading_record(request.reading, model->unranked()));
+    if (!flags.report.names.empty()) extra.set("group_names", flags.report.names);
+    return model_text(*model, &fitted.summary, fitted.data, {CAUCUS_VERSION, context.command_line}, extra);
   };
-  if (!flags.report.empty()) write();
+  if (!flags.out.empty()) write_file(flags.out, text({}));
+  for (const std::string& message : fitted.summary.warnings) warning(context, message);
+  if (flags.report.wanted()) {
+    ReportRequest report;
+    report.models.push_back(read_report_model(text({}), flags.out.empty() ? flags.family : flags.out));
+    report.data = &*fitted.kept;
+    write_report(context, std::move(report), flags.report);
+  }
   if (context.json) {
-    model.erase("components");
-    if (!flags.out.empty()) model["model"] = flags.out;
-    print_json(model);
+    Record extra;
+    if (!flags.out.empty()) extra.set("model", flags.out);
+    print(text(extra));
   } else {
-    print(show_fit(model, context));
+    print(show_fit(*model, fitted.summary, context));
     if (!flags.out.empty()) note(context, fmt::format("Model written to {}", flags.out));
   }
-  if (outcome.summary.stop_reason == StopReason::interrupted) {
+  if (fitted.summary.stop_reason == StopReason::interrupted) {
     note(context, "Interrupted: this is the best result so far.");
     context.exit_code = Exit::interrupted;
   }
@@ -122,7 +161,7 @@ void run_fit(const FitFlags& flags, const CLI::App& command, Context& context) {
 void add_fit(CLI::App& app, Context& context) {
   auto flags = std::make_shared<FitFlags>();
   CLI::App* command = app.add_subcommand("fit", "Fit a model to rankings");
-  command->add_option("data", flags->data.path, "ranking file, or - for standard input")->required()->type_name("DATA");
+  add_data_argument(*command, flags->data)->required();
   add_data_flags(*command, flags->data);
   std::vector<std::string> names;
   for (const auto& family : families()) names.push_back(family->info().name);
@@ -138,16 +177,14 @@ void add_fit(CLI::App& app, Context& context) {
   command->add_option("-o,--out", flags->out, "write the model to this file")->type_name("FILE");
   add_report_flag(*command, flags->report);
   command->add_flag("--json", context.json, "print the result as one JSON object");
-  for (const SharedOption& option : collect_options()) {
-    const bool everywhere = option.families.size() == families().size();
-    const std::string flag = option.info.name == "components" ? "-k,--components" : "--" + option.info.name;
+  const std::string only = family_of_help(context.arguments);
+  for (const SharedOption& option : collect_options(only)) {
+    const OptionInfo& info = option.infos[0];
+    const bool everywhere = !only.empty() || option.families.size() == families().size();
+    const std::string flag = info.name == "components" ? "-k,--components" : "--" + info.name;
     const std::string group = everywhere ? "Model" : fmt::format("Model ({})", fmt::join(option.families, ", "));
-    std::string help = option.info.help;
-    if (!option.info.choices.empty()) help += fmt::format(": {}", fmt::join(option.info.choices, "|"));
-    help += fmt::format(" [{}]", option.info.default_value);
-    CLI::Option* added = command->add_option(flag, flags->values[option.info.name], help)->group(group)->type_name("");
-    const bool is_switch = option.info.choices == std::vector<std::string>{"on", "off"};
-    if (is_switch) added->expected(0, 1);
+    CLI::Option* added = command->add_option(flag, flags->values[info.name], help_of(option))->group(group)->type_name("");
+    if (is_switch(info)) added->expected(0, 1);
   }
   command->footer(examples({"caucus fit votes.soi                            one Plackett-Luce model: what all prefer",
                             "caucus fit votes.soi -k 3 --out model.json      three groups",

@@ -7,6 +7,25 @@ namespace caucus::cli {
 
 namespace {
 
+struct Places {
+  std::vector<double> firsts, listed;  // by item: first places, those tied for it a part each; ballots that list it
+};
+Places count_places(const Dataset& data) {
+  const RankingSet& rankings = data.rankings;
+  Places places{std::vector<double>(data.num_items(), 0.0), std::vector<double>(data.num_items(), 0.0)};
+  for (std::size_t i = 0; i < rankings.size(); ++i) {
+    bool first_group = true;
+    rankings[i].for_each_group([&](std::span<const ItemId> group) {
+      for (const ItemId item : group) {
+        places.listed[item] += rankings.weight(i);
+        if (first_group) places.firsts[item] += rankings.weight(i) / static_cast<double>(group.size());
+      }
+      first_group = false;
+    });
+  }
+  return places;
+}
+
 void run_info(const DataFlags& flags, Context& context) {
   const Dataset data = read_data(context, flags);
   const DataTraits found = traits(data);
@@ -17,7 +36,8 @@ void run_info(const DataFlags& flags, Context& context) {
     nlohmann::ordered_json json;
     json["num_items"] = data.num_items();
     json["num_rankings"] = json_count(rankings.total_weight());
-    json["num_rows"] = rankings.num_rows();
+    json["num_blank"] = json_count(data.blank_weight());
+    json["num_rows"] = data.num_listed();
     json["num_unique"] = rankings.size();
     json["kind"] = name_of(found.kind);
     json["min_length"] = found.min_length;
@@ -27,6 +47,9 @@ void run_info(const DataFlags& flags, Context& context) {
     json["strongly_connected"] = graph.strongly_connected;
     if (!graph.strongly_connected) json["connectivity"] = describe(graph, data);
     json["items"] = data.items;
+    const auto [firsts, listed] = count_places(data);
+    json["first_places"] = firsts;
+    json["listed"] = listed;
     json["covariates"] = nlohmann::ordered_json::array();
     for (const Column& column : data.covariates) json["covariates"].push_back(column.name);
     json["digest"] = digest(data);
@@ -35,25 +58,14 @@ void run_info(const DataFlags& flags, Context& context) {
     return;
   }
 
-  std::vector<double> firsts(data.num_items(), 0.0), listed(data.num_items(), 0.0);
-  for (std::size_t i = 0; i < rankings.size(); ++i) {
-    const RankingView ranking = rankings[i];
-    bool first_group = true;
-    ranking.for_each_group([&](std::span<const ItemId> group) {
-      for (ItemId item : group) {
-        listed[item] += rankings.weight(i);
-        if (first_group) firsts[item] += rankings.weight(i) / static_cast<double>(group.size());
-      }
-      first_group = false;
-    });
-  }
-
+  const auto [firsts, listed] = count_places(data);
   const Style style(context.color_stdout());
   std::string text = fmt::format("{}{}{}\n", style.bold, printable(data.source), style.reset);
   text += fmt::format("  {} rankings ({} distinct) of {} items, {}\n", rankings.total_weight(), rankings.size(), data.num_items(),
                       found.kind == DataKind::complete   ? "all complete"
                       : found.kind == DataKind::pairwise ? "all pairs"
                                                          : fmt::format("{} to {} listed", found.min_length, found.max_length));
+  if (data.blank_weight() > 0.0) text += fmt::format("  {} blank ballots besides: they list no item\n", data.blank_weight());
   if (!found.complete)
     text += fmt::format("  unlisted items are read as {}\n",
                         data.unranked == Unranked::last ? "last: below the listed ones (--unranked absent if they took no part)"
@@ -85,7 +97,7 @@ void run_info(const DataFlags& flags, Context& context) {
 
   std::vector<std::size_t> order(data.num_items());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return firsts[a] > firsts[b]; });
+  std::stable_sort(order.begin(), order.end(), [&firsts = firsts](std::size_t a, std::size_t b) { return firsts[a] > firsts[b]; });
   constexpr std::size_t most = 20;
   std::size_t width = 4;
   for (std::size_t i = 0; i < std::min(most, order.size()); ++i)
@@ -103,7 +115,7 @@ void run_info(const DataFlags& flags, Context& context) {
 void add_info(CLI::App& app, Context& context) {
   auto flags = std::make_shared<DataFlags>();
   CLI::App* command = app.add_subcommand("info", "What is in a ranking file");
-  command->add_option("data", flags->path, "ranking file, or - for standard input")->required()->type_name("DATA");
+  add_data_argument(*command, *flags)->required();
   add_data_flags(*command, *flags);
   command->add_flag("--json", context.json, "print the result as one JSON object");
   command->footer(examples({"caucus info votes.soi", "caucus info ballots.csv --format csv-wide --drop \"Write-in\""}));

@@ -1,6 +1,7 @@
 // caucus: finds the groups in ranked data. The command line.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <new>
@@ -51,6 +52,7 @@ int run(int argc, char** argv, Context& context) {
 #ifdef CAUCUS_REPORT
   add_report(app, context);
 #endif
+  add_name(app, context);
   add_families(app, context);
   add_regress(app, context);
   add_predict(app, context);
@@ -82,6 +84,7 @@ int run(int argc, char** argv, Context& context) {
 
 int main(int argc, char** argv) {
   Context context;
+  context.arguments.assign(argv + 1, argv + std::max(argc, 1));
   for (int i = 0; i < argc; ++i) context.command_line += (i > 0 ? " " : "") + std::string(i > 0 ? argv[i] : "caucus");
   try {
     return run(argc, argv, context);

@@ -3,6 +3,8 @@
 
 #include "caucus/base/error.h"
 #include "caucus/io/csv.h"
+#include "caucus/io/nobody.h"
+#include "caucus/io/text.h"
 #include "caucus/service/regression.h"
 #include "commands.h"
 
@@ -11,15 +13,29 @@ namespace caucus::cli {
 namespace {
 
 struct PredictFlags {
-  std::string model, out, missing;
+  std::string model, out, missing, row;
   DataFlags data;
   bool curves = false;
 };
 
+// "age=31, town=Bern" as a table of one row.
+Table table_of_row(const std::string& text) {
+  std::string names, values;
+  for (const std::string& part : split_list(text)) {
+    const std::size_t at = part.find('=');
+    if (at == std::string::npos || trim(part.substr(0, at)).empty())
+      throw UsageError(fmt::format("--row: {} says nothing about a column; expected NAME=VALUE,NAME=VALUE", show_text(part)));
+    const char* const comma = names.empty() ? "" : ",";
+    names += comma + csv_cell((trim(part.substr(0, at))));
+    values += comma + csv_cell((trim(part.substr(at + 1))));
+  }
+  return parse_table(names + "\n" + values + "\n", "--row");
+}
+
 // Ballots beside the covariates are scored; a table without them is predicted all the same.
 nlohmann::ordered_json scores_of_ballots(const RegressionModel& model, const PredictFlags& flags,
                                          std::optional<MissingValues> missing, Context& context) {
-  if (flags.data.path == "-") return nlohmann::ordered_json::object();
+  if (flags.data.path == "-" || flags.data.path.empty()) return nlohmann::ordered_json::object();
   try {
     return ballot_scores(model, read_data(context, flags.data, model.unranked), missing);
   } catch (const DataError& failure) {
@@ -31,7 +47,10 @@ nlohmann::ordered_json scores_of_ballots(const RegressionModel& model, const Pre
 void run_predict(const PredictFlags& flags, Context& context) {
   const RegressionModel model = RegressionModel::load(flags.model);
   const std::optional<MissingValues> missing = flags.missing.empty() ? std::nullopt : enum_from_name<MissingValues>(flags.missing);
-  const Table table = read_table(flags.data.path);
+  if (flags.row.empty() == flags.data.path.empty())
+    throw UsageError(flags.row.empty() ? "the rows are missing: name a file, or give --row \"age=31,town=Bern\""
+                                       : "a file and --row exclude each other");
+  const Table table = flags.row.empty() ? read_table(flags.data.path) : table_of_row(flags.row);
   for (const std::string& text : table.warnings) warning(context, fmt::format("{}: {}", table.source, text));
   const Predictions predictions = predict_table(model, table, missing);
   for (const std::string& text : predictions.warnings) warning(context, fmt::format("{}: {}", table.source, text));
@@ -58,10 +77,9 @@ void run_predict(const PredictFlags& flags, Context& context) {
   }
   if (flags.out.empty()) print({csv.data(), csv.size()});
   if (json.contains("misclassification")) {
-    std::string scores =
-        fmt::format("misclassification{} {:.4f}, log loss{} {}", model.ranking ? " of first places" : "",
-                    json["misclassification"].get<double>(), model.ranking ? " of whole ballots" : "",
-                    json["log_loss"].is_null() ? "infinite" : fmt::format("{:.4f}", json["log_loss"].get<double>()));
+    const std::string loss = json["log_loss"].is_number() ? fmt::format("{:.4f}", json["log_loss"].get<double>()) : "infinite";
+    std::string scores = fmt::format("misclassification{} {:.4f}, log loss{} {}", model.ranking ? " of first places" : "",
+                                     json["misclassification"].get<double>(), model.ranking ? " of whole ballots" : "", loss);
     if (json.contains("auc")) scores += fmt::format(", AUC {:.4f}", json["auc"].get<double>());
     scores += fmt::format(", over {} {}", json["num_scored"].get<double>(), model.ranking ? "ballots" : "rows");
     if (flags.out.empty())
@@ -79,8 +97,8 @@ void add_predict(CLI::App& app, Context& context) {
   CLI::App* command = app.add_subcommand("predict", "Predict classes of new rows with a model of 'caucus regress'");
   command->add_option("model", flags->model, "model file written by 'caucus regress --out'")->required()->type_name("MODEL");
   command->add_option("data", flags->data.path, "CSV with the columns of the training table, in any order; - for standard input")
-      ->required()
       ->type_name("TEST");
+  command->add_option("--row,--ballot", flags->row, "one row instead of a file: \"age=31,town=Bern\"")->type_name("ROW");
   command->add_option("--missing", flags->missing, "missing values: error, drop (the row) or mean; default: as in training")
       ->check(CLI::IsMember(std::vector<std::string>(enum_names<MissingValues>.begin(), enum_names<MissingValues>.end())));
   command->add_option("-o,--out", flags->out, "write row,predicted,p_CLASS... for every row")->type_name("FILE");
@@ -88,7 +106,8 @@ void add_predict(CLI::App& app, Context& context) {
   command->add_flag("--curves", flags->curves, "with --json: the calibration curve and, for two classes, the ROC curve")
       ->needs(json);
   add_data_flags(*command, flags->data);
-  command->footer(examples({"caucus predict m.json test.csv --out p.csv", "caucus predict m.json test.csv --json --curves"}));
+  command->footer(examples({"caucus predict m.json test.csv --out p.csv", "caucus predict m.json --row \"age=31,town=Bern\"",
+                            "caucus predict m.json test.csv --json --curves"}));
   command->callback([flags, &context] { run_predict(*flags, context); });
 }
 

@@ -18,7 +18,8 @@ using pl_regression::Method;
 
 struct RegressFlags {
   DataFlags data;
-  std::string target, method = "em", missing = "error", out, path, path_grid, report;
+  std::string target, method = "em", missing = "error", out, path, path_grid;
+  ReportFlags report;
   std::vector<std::string> categorical, ignore, features;
   bool ranking = false;
   std::uint64_t seed = 1;
@@ -128,7 +129,6 @@ void write_regression_report(const RegressFlags& flags, const RegressionModel& m
   request.title = flags.data.path == "-" ? "" : std::filesystem::path(flags.data.path).filename().string();
   request.seed = flags.seed;
   write_report(context, std::move(request), flags.report);
-  note(context, fmt::format("Report written to {}", flags.report));
 }
 
 void run_regress(const RegressFlags& flags, const CLI::App& command, Context& context) {
@@ -171,14 +171,14 @@ void run_regress(const RegressFlags& flags, const CLI::App& command, Context& co
       {"version", CAUCUS_VERSION}, {"command", context.command_line}, {"data", {{"source", source}, {"digest", data_digest}}}};
   if (!flags.out.empty()) write_file(flags.out, fit.model.to_text());
   for (const std::string& text : fit.summary.warnings) warning(context, text);
-  if (!flags.report.empty()) write_regression_report(flags, fit.model, path, table, context);
+  if (flags.report.wanted()) write_regression_report(flags, fit.model, path, table, context);
   if (context.json) {
     nlohmann::ordered_json json{{"family", fit.model.is_logit() ? "logit-lasso" : "pl-regression"},
                                 {"method", flags.method},
                                 {"classes", fit.model.classes}};
     json.update(fit.summary.to_json());
     if (!flags.out.empty()) json["model"] = flags.out;
-    if (!flags.report.empty()) json["report"] = flags.report;
+    if (!flags.report.path.empty()) json["report"] = flags.report.path;
     print_json(json);
   } else {
     if (flags.path != "-") print(show_regression(fit, context));

@@ -2,18 +2,47 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <map>
 
 #include "caucus/base/error.h"
 #include "caucus/io/source.h"
+#include "caucus/report/tables.h"
 #ifdef CAUCUS_REPORT
 #include "caucus/report/html.h"
 #endif
 
 namespace caucus::cli {
 
-void add_report_flag(CLI::App& command, std::string& path) {
-  if (has_report) command.add_option("--report", path, "write a report to look at in a browser: one HTML file")->type_name("FILE");
+namespace {
+
+void add_page_flags(CLI::App& command, ReportFlags& flags) {
+  const char* group = "Report";
+  command.add_option("--title", flags.title, "title of the page")->group(group);
+  command.add_option("--names", flags.names, "names of the groups, largest first, separated by commas")
+      ->delimiter(',')
+      ->group(group);
+  command.add_option("--call-voters", flags.nouns.voters, "what the page calls those who rank: respondents, judges")->group(group);
+  command.add_option("--call-items", flags.nouns.items, "what it calls the items: candidates, products")->group(group);
+  command.add_option("--call-rankings", flags.nouns.rankings, "what it calls the rankings: ballots, answers")->group(group);
+  command.add_option("--seats", flags.seats, "ballots: seats to fill by transferable vote")->group(group);
+  command.add_option("--surplus", flags.surplus, "ballots: how surpluses are passed on, scottish or irish")
+      ->check(CLI::IsMember(std::vector<std::string>(enum_names<Surplus>.begin(), enum_names<Surplus>.end())))
+      ->group(group);
+  command.add_option("--tables", flags.tables, "write the report's numbers as CSV tables into this folder")
+      ->type_name("FOLDER")
+      ->group(group);
+}
+
+}  // namespace
+
+void add_report_flag(CLI::App& command, ReportFlags& flags) {
+  if (!has_report) return;
+  command.add_option("--report", flags.path, "write a report to look at in a browser: one HTML file")
+      ->type_name("FILE")
+      ->group("Report");
+  add_page_flags(command, flags);
 }
 
 std::optional<ClassScores> class_scores(const RegressionModel& model, const Table& table, bool fitted_to_these) {
@@ -44,23 +73,38 @@ nlohmann::json report_path(const std::vector<PathPoint>& path) {
 
 #ifdef CAUCUS_REPORT
 
-std::size_t write_report(const Context& context, ReportRequest request, const std::string& path) {
+std::size_t write_report(const Context& context, ReportRequest request, const ReportFlags& flags) {
+  const std::string& path = flags.path;
+  request.title = flags.title;
+  request.names = flags.names;
+  request.nouns = flags.nouns;
+  request.election.seats = flags.seats;
+  request.election.surplus = *enum_from_name<Surplus>(flags.surplus);
   request.version = CAUCUS_VERSION;
   request.command = context.command_line;
   request.threads = context.threads;
   const nlohmann::json data = report_data(request);
+  if (!flags.tables.empty()) {
+    std::filesystem::create_directories(flags.tables);
+    for (const ReportTable& table : report_tables(data))
+      write_file((std::filesystem::path(flags.tables) / table.file).string(), table.content);
+    note(context, fmt::format("Tables written to {}", flags.tables));
+  }
+  if (path.empty()) return 0;
   const bool json = path.ends_with(".json");
   const std::string content = json ? data.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n" : report_html(data);
   write_file(path, content);
+  note(context, fmt::format("Report written to {} ({} kB): open it in a browser", path, (content.size() + 1023) / 1024));
   return content.size();
 }
 
 namespace {
 
-struct ReportFlags {
+struct ReportCommand {
   std::vector<std::string> files;
   DataFlags data;
-  std::string out, title, path;
+  ReportFlags page;
+  std::string path;  // a regression's
   std::uint64_t seed = 1;
 };
 
@@ -101,7 +145,9 @@ void read_input(const std::string& path, ReportRequest& request) {
     request.models.push_back(read_report_model(source.text(), source.name()));
 }
 
-void run_report(const ReportFlags& flags, Context& context) {
+void run_report(const ReportCommand& flags, Context& context) {
+  if (!flags.page.wanted())
+    throw UsageError("nothing to write: give --out FILE for the page, --tables FOLDER for its numbers, or both");
   ReportRequest request;
   for (const std::string& path : flags.files) read_input(path, request);
   Dataset data;
@@ -117,46 +163,47 @@ void run_report(const ReportFlags& flags, Context& context) {
     std::optional<Unranked> fallback;
     for (const ReportModel& one : request.models)
       if (!fallback && one.model && one.json.contains("unranked")) fallback = one.model->unranked();
-    data = read_data(context, flags.data, fallback);
+    const auto remembers =
+        std::ranges::find_if(request.models, [](const ReportModel& one) { return one.json.contains("reading"); });
+    data =
+        read_data(context, remembers == request.models.end() ? flags.data : recall(context, flags.data, remembers->json), fallback);
     request.data = &data;
   }
-  request.title = flags.title;
   request.seed = flags.seed;
   const std::size_t num_models = request.models.size();
-  const std::size_t bytes = write_report(context, std::move(request), flags.out);
+  const std::size_t bytes = write_report(context, std::move(request), flags.page);
   if (context.json)
-    print_json({{"report", flags.out}, {"bytes", bytes}, {"models", num_models}});
-  else
-    note(context, fmt::format("Report written to {} ({} kB): open it in a browser", flags.out, (bytes + 1023) / 1024));
+    print_json({{"report", flags.page.path}, {"bytes", bytes}, {"models", num_models}, {"tables", flags.page.tables}});
 }
 
 }  // namespace
 
 void add_report(CLI::App& app, Context& context) {
-  auto flags = std::make_shared<ReportFlags>();
+  auto flags = std::make_shared<ReportCommand>();
   CLI::App* command = app.add_subcommand("report", "Write models as one HTML page to look at");
   command->add_option("models", flags->files, "model files, and what 'compare --out' wrote")->required()->type_name("MODEL");
   command->add_option("--data", flags->data.path, "the rankings: adds memberships, the map of ballots and the check of the fit")
       ->type_name("DATA");
   add_data_flags(*command, flags->data);
-  command->add_option("-o,--out", flags->out, "the page to write; a name that ends in .json gets the data alone")
-      ->required()
+  command->add_option("-o,--out", flags->page.path, "the page to write; a name that ends in .json gets the data alone")
       ->type_name("FILE");
+  add_page_flags(*command, flags->page);
   command->add_option("--path", flags->path, "regression: what 'regress --path' wrote")->type_name("FILE");
-  command->add_option("--title", flags->title, "title of the page");
   command->add_option("--seed", flags->seed, "seed of the sample of ballots and of simulations")->capture_default_str();
   command->add_option("--threads", context.threads, "number of threads, 0 for all cores")
       ->check(CLI::Range(0, 4096))
       ->capture_default_str();
   command->add_flag("--json", context.json, "print the result as one JSON object");
-  command->footer(examples({"caucus report model.json --data votes.soi --out report.html",
-                            "caucus report two.json three.json --data votes.soi --out report.html   what changed"}));
+  command->footer(
+      examples({"caucus report model.json --data votes.soi --out report.html",
+                "caucus report two.json three.json --data votes.soi --out report.html   what changed",
+                "caucus report model.json --data votes.soi --tables tables   its numbers for spreadsheets and slides"}));
   command->callback([flags, &context] { run_report(*flags, context); });
 }
 
 #else
 
-std::size_t write_report(const Context&, ReportRequest, const std::string&) {
+std::size_t write_report(const Context&, ReportRequest, const ReportFlags&) {
   throw UsageError("this build of caucus has no report");
 }
 

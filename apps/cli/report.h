@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "caucus/io/table.h"
+#include "caucus/report/data.h"
 #include "caucus/service/regression_path.h"
-#include "caucus/service/report_data.h"
 #include "commands.h"
 
 namespace caucus::cli {
@@ -18,12 +18,22 @@ inline constexpr bool has_report = true;
 inline constexpr bool has_report = false;
 #endif
 
-// Adds --report where this build can write one.
-void add_report_flag(CLI::App& command, std::string& path);
+// How a page is to look; the same flags for `report` and for the --report of other commands.
+struct ReportFlags {
+  std::string path;  // empty: no page
+  std::string title, tables, surplus = "scottish";
+  std::vector<std::string> names;
+  report::Nouns nouns;
+  std::size_t seats = 1;
 
-// Fills in version, command line and threads, and writes the page (or, for a name that ends in .json, the data alone).
-// Returns its size in bytes.
-std::size_t write_report(const Context& context, ReportRequest request, const std::string& path);
+  bool wanted() const { return !path.empty() || !tables.empty(); }
+};
+// Adds --report and its flags where this build can write one.
+void add_report_flag(CLI::App& command, ReportFlags& flags);
+
+// Fills in the flags, version, command line and threads, and writes the page (or, for a name that ends in .json, the data alone)
+// and the tables. Returns the page's size in bytes.
+std::size_t write_report(const Context& context, ReportRequest request, const ReportFlags& flags);
 
 // What a regression predicts for the rows whose class is known. Nothing for a regression of ballots.
 std::optional<ClassScores> class_scores(const RegressionModel& model, const Table& table, bool fitted_to_these);

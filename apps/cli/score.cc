@@ -4,7 +4,10 @@
 #include <map>
 #include <optional>
 
+#include "caucus/evaluate/group_shares.h"
 #include "caucus/evaluate/membership_agreement.h"
+#include "caucus/io/order_text.h"
+#include "caucus/io/row_table.h"
 #include "caucus/io/table.h"
 #include "commands.h"
 
@@ -16,12 +19,17 @@ struct ScoreFlags {
   std::string model;
   DataFlags data;
   std::string out;
-  std::string truth;  // assign: a file of known groups
+  std::string truth;                 // assign: a file of known groups
+  std::vector<std::string> ballots;  // in place of a file
+  std::string by;                    // assign: a column to show by group
 };
 
 void add_common(CLI::App& command, ScoreFlags& flags, Context& context) {
   command.add_option("model", flags.model, "model file written by 'caucus fit --out', or by hand")->required()->type_name("MODEL");
-  command.add_option("data", flags.data.path, "ranking file, or - for standard input")->required()->type_name("DATA");
+  add_data_argument(command, flags.data);
+  command.add_option("--ballot", flags.ballots, "one ballot instead of a file, best first: \"A > B = C\"; may be given again")
+      ->allow_extra_args(false)
+      ->type_name("BALLOT");
   add_data_flags(command, flags.data);
   command.add_option("--threads", context.threads, "number of threads, 0 for all cores")
       ->check(CLI::Range(0, 4096))
@@ -29,9 +37,71 @@ void add_common(CLI::App& command, ScoreFlags& flags, Context& context) {
   command.add_flag("--json", context.json, "print the result as one JSON object");
 }
 
+Dataset read_ballots(const ScoreFlags& flags, const LoadedModel& loaded, const Context& context) {
+  if (flags.ballots.empty() == flags.data.path.empty())
+    throw UsageError(flags.ballots.empty() ? "the rankings are missing: name a file, or give --ballot \"A > B > C\""
+                                           : "a file and --ballot exclude each other");
+  if (flags.ballots.empty()) return read_data_for(context, flags.data, loaded, flags.model);
+  const FittedModel& model = *loaded.model;
+  const auto unranked = flags.data.unranked.empty() ? std::nullopt : enum_from_name<Unranked>(flags.data.unranked);
+  Dataset data = ballots_of(flags.ballots, model.items(), unranked.value_or(model.unranked()));
+  model.check(data);
+  return data;
+}
+
+nlohmann::ordered_json shares_json(const GroupShares& shares, std::size_t num_groups) {
+  const auto one = [](const Share& share) {
+    return nlohmann::ordered_json{{"count", share.count}, {"share", share.share}, {"low", share.low}, {"high", share.high}};
+  };
+  nlohmann::ordered_json values = nlohmann::ordered_json::array();
+  for (std::size_t v = 0; v < shares.values.size(); ++v) {
+    nlohmann::ordered_json groups = nlohmann::ordered_json::array(), within = nlohmann::ordered_json::array();
+    for (std::size_t k = 0; k < num_groups; ++k) {
+      groups.push_back(one(shares.of_group[k * shares.values.size() + v]));
+      within.push_back(one(shares.of_value[v * num_groups + k]));
+    }
+    values.push_back({{"value", shares.values[v]}, {"all", one(shares.overall[v])}, {"of_group", groups}, {"of_value", within}});
+  }
+  return {{"column", shares.column}, {"values", values}};
+}
+
+// One line per value, three groups at a time so that it fits a terminal.
+std::string show_shares(const GroupShares& shares, std::size_t num_groups, const Context& context) {
+  const Style style(context.color_stdout());
+  constexpr std::size_t at_once = 3, most = 40;
+  std::vector<std::size_t> order(shares.values.size());
+  for (std::size_t v = 0; v < order.size(); ++v) order[v] = v;
+  if (order.size() > most)  // the most frequent ones
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return shares.overall[a].count > shares.overall[b].count; });
+  std::size_t width = std::min<std::size_t>(16, display_width(printable(shares.column)));
+  for (std::size_t i = 0; i < std::min(most, order.size()); ++i)
+    width = std::max(width, std::min<std::size_t>(16, display_width(printable(shares.values[order[i]]))));
+  const auto cell = [](const Share& share) {
+    return fmt::format("{:>5.1f}% {:>8}", 100.0 * share.share,
+                       fmt::format("({:.0f}-{:.0f})", 100.0 * share.low, 100.0 * share.high));
+  };
+  std::string text = fmt::format("{}Who is in each group, by {}{} (share of its members, 95 % interval)\n", style.bold,
+                                 printable(shares.column), style.reset);
+  for (std::size_t begin = 0; begin < num_groups; begin += at_once) {
+    const std::size_t end = std::min(num_groups, begin + at_once);
+    text += fmt::format("  {}  {:>6}", fit_width(printable(shares.column), width), "all");
+    for (std::size_t k = begin; k < end; ++k) text += fmt::format(" {:>15}", fmt::format("group {}", k + 1));
+    text += '\n';
+    for (std::size_t i = 0; i < std::min(most, order.size()); ++i) {
+      const std::size_t v = order[i];
+      text += fmt::format("  {}  {:>5.1f}%", fit_width(printable(shares.values[v]), width), 100.0 * shares.overall[v].share);
+      for (std::size_t k = begin; k < end; ++k) text += ' ' + cell(shares.of_group[k * shares.values.size() + v]);
+      text += '\n';
+    }
+  }
+  if (order.size() > most) text += fmt::format("  ... and {} more values\n", order.size() - most);
+  return text;
+}
+
 void run_score(const ScoreFlags& flags, Context& context) {
   const LoadedModel loaded = load_model(flags.model);
-  const Dataset data = read_data_for(context, flags.data, loaded, flags.model);
+  const Dataset data = read_ballots(flags, loaded, context);
   const std::vector<double> log_prob = log_probs(*loaded.model, data, context.threads);
   const RankingSet& rankings = data.rankings;
   double loglik = 0.0;
@@ -40,36 +110,45 @@ void run_score(const ScoreFlags& flags, Context& context) {
   const double mean = total > 0.0 ? loglik / total : 0.0;
 
   if (!flags.out.empty()) {
-    fmt::memory_buffer csv;
-    fmt::format_to(std::back_inserter(csv), "row,weight,loglik\n");
-    for (std::size_t row = 0; row < rankings.num_rows(); ++row)
-      fmt::format_to(std::back_inserter(csv), "{},{},{}\n", row + 1, rankings.row_weight(row), log_prob[rankings.row_ranking(row)]);
-    write_file(flags.out, {csv.data(), csv.size()});
+    FileWriter file(flags.out);
+    write_row_table(
+        data, {"loglik"},
+        [&](std::string& out, std::size_t row) {
+          fmt::format_to(std::back_inserter(out), ",{}", log_prob[rankings.row_ranking(row)]);
+        },
+        file);
+    file.commit();
   }
   if (context.json) {
-    print_json({{"loglik", loglik}, {"mean_loglik", mean}, {"num_rankings", json_count(total)}});
+    print_json({{"loglik", loglik},
+                {"mean_loglik", mean},
+                {"num_rankings", json_count(total)},
+                {"num_blank", json_count(data.blank_weight())}});
   } else {
     print(fmt::format("log-likelihood {:.6f}, mean {:.6f} over {} rankings\n", loglik, mean, total));
     if (!flags.out.empty()) note(context, fmt::format("Scores written to {}", flags.out));
   }
 }
 
-// Known groups, one per row: a CSV with a column "label" (as sample --labels and assign write it) or of one column.
-std::vector<std::uint32_t> read_truth(const std::string& path, std::size_t num_rows) {
+// Known groups, one per ranking of the file: a CSV with a column "label" (as sample --labels and assign write it) or of one column.
+// What stands beside blank ballots does not matter.
+std::vector<std::uint32_t> read_truth(const std::string& path, const Dataset& data) {
   const Table table = read_table(path);
   const auto found = std::ranges::find_if(table.columns, [](const Column& column) { return column.name == "label"; });
   if (found == table.columns.end() && table.columns.size() != 1)
     throw DataError(path + ": found no column label; expected one, or a single column");
   const Column& column = found == table.columns.end() ? table.columns[0] : *found;
-  if (table.num_rows != num_rows)
-    throw DataError(
-        fmt::format("{}: found {} rows; expected one for each of the {} rows of the rankings", path, table.num_rows, num_rows));
+  if (table.num_rows != data.num_listed())
+    throw DataError(fmt::format("{}: found {} rows; expected one for each of the {} rows of the rankings", path, table.num_rows,
+                                data.num_listed()));
   std::map<std::string, std::uint32_t> names;
   std::vector<std::uint32_t> labels;
-  for (std::size_t i = 0; i < num_rows; ++i) {
-    const std::string name = column.is_numeric() ? fmt::format("{}", column.numbers[i]) : column.texts[i];
-    labels.push_back(names.try_emplace(name, static_cast<std::uint32_t>(names.size())).first->second);
-  }
+  for_each_file_row(
+      data,
+      [&](std::size_t row, std::size_t) {
+        labels.push_back(names.try_emplace(covariate_text(column, row), static_cast<std::uint32_t>(names.size())).first->second);
+      },
+      [](std::size_t, std::size_t) {});
   return labels;
 }
 
@@ -86,52 +165,66 @@ nlohmann::ordered_json agreement_json(const MembershipAgreement& agreement) {
 
 void run_assign(const ScoreFlags& flags, Context& context) {
   const LoadedModel loaded = load_model(flags.model);
-  const Dataset data = read_data_for(context, flags.data, loaded, flags.model);
+  const Dataset data = read_ballots(flags, loaded, context);
   const std::size_t k = loaded.model->num_components();
   const std::vector<double> posterior = memberships(*loaded.model, data, context.threads);
   const RankingSet& rankings = data.rankings;
 
+  const auto of_row = [&](std::size_t row) { return std::span(posterior).subspan(rankings.row_ranking(row) * k, k); };
+  const auto label_of = [](std::span<const double> p) {
+    return static_cast<std::size_t>(std::max_element(p.begin(), p.end()) - p.begin());
+  };
   std::vector<double> sizes(k, 0.0);
   double sure = 0.0;  // weight of the rankings with a membership above 0.9
-  fmt::memory_buffer csv;
-  const auto out = std::back_inserter(csv);
-  fmt::format_to(out, "row,weight,label");
-  for (std::size_t c = 0; c < k; ++c) fmt::format_to(out, ",p{}", c + 1);
-  fmt::format_to(out, "\n");
   for (std::size_t row = 0; row < rankings.num_rows(); ++row) {
-    const auto p = std::span(posterior).subspan(rankings.row_ranking(row) * k, k);
-    const std::size_t label = static_cast<std::size_t>(std::max_element(p.begin(), p.end()) - p.begin());
+    const std::size_t label = label_of(of_row(row));
     sizes[label] += rankings.row_weight(row);
-    if (p[label] > 0.9) sure += rankings.row_weight(row);
-    fmt::format_to(out, "{},{},{}", row + 1, rankings.row_weight(row), label + 1);
-    for (double value : p) fmt::format_to(out, ",{}", value);
-    fmt::format_to(out, "\n");
+    if (of_row(row)[label] > 0.9) sure += rankings.row_weight(row);
   }
+  const auto write_members = [&](TextSink& sink) {
+    std::vector<std::string> heads{"label"};
+    for (std::size_t c = 0; c < k; ++c) heads.push_back(fmt::format("p{}", c + 1));
+    write_row_table(
+        data, heads,
+        [&](std::string& out, std::size_t row) {
+          fmt::format_to(std::back_inserter(out), ",{}", label_of(of_row(row)) + 1);
+          for (const double value : of_row(row)) fmt::format_to(std::back_inserter(out), ",{}", value);
+        },
+        sink);
+  };
   const double total = rankings.total_weight();
   std::optional<MembershipAgreement> agreement;
   if (!flags.truth.empty()) {
     std::vector<double> by_row;
-    for (std::size_t row = 0; row < rankings.num_rows(); ++row) {
-      const auto p = std::span(posterior).subspan(rankings.row_ranking(row) * k, k);
-      by_row.insert(by_row.end(), p.begin(), p.end());
-    }
-    agreement = membership_agreement(by_row, k, read_truth(flags.truth, rankings.num_rows()));
+    for (std::size_t row = 0; row < rankings.num_rows(); ++row) by_row.insert(by_row.end(), of_row(row).begin(), of_row(row).end());
+    agreement = membership_agreement(by_row, k, read_truth(flags.truth, data));
   }
-  if (!flags.out.empty()) write_file(flags.out, {csv.data(), csv.size()});
+  std::optional<GroupShares> shares;
+  if (!flags.by.empty()) shares = group_shares(data, posterior, k, flags.by);
+  if (!flags.out.empty()) {
+    FileWriter file(flags.out);
+    write_members(file);
+    file.commit();
+  }
   if (context.json) {
     nlohmann::ordered_json json{{"num_rankings", json_count(total)},
+                                {"num_blank", json_count(data.blank_weight())},
                                 {"sizes", sizes},
                                 {"share_sure", total > 0.0 ? sure / total : 0.0},
                                 {"out", flags.out}};
     if (agreement) json["truth"] = agreement_json(*agreement);
+    if (shares) json["by"] = shares_json(*shares, k);
     print_json(json);
-  } else if (flags.out.empty()) {
-    print({csv.data(), csv.size()});
+  } else if (flags.out.empty() && !shares) {
+    TextSink text;
+    write_members(text);
+    print(text.buffer());
   } else {
     for (std::size_t c = 0; c < k; ++c)
       print(fmt::format("group {}: {} rankings ({:.1f} %)\n", c + 1, sizes[c], 100.0 * sizes[c] / total));
     print(fmt::format("{:.0f} % of them belong to their group with probability above 0.9\n", 100.0 * sure / total));
-    note(context, fmt::format("Memberships written to {}", flags.out));
+    if (shares) print(show_shares(*shares, k, context));
+    if (!flags.out.empty()) note(context, fmt::format("Memberships written to {}", flags.out));
   }
   if (agreement && !context.json)
     note(context, fmt::format("Against the known groups: {:.2f} % of the rows in another group, adjusted Rand index {:.4f}, "
@@ -162,8 +255,12 @@ void add_assign(CLI::App& app, Context& context) {
           "--truth", flags->truth,
           "CSV of known groups, one per row (column label): misclassification, Rand index, variation of information, calibration")
       ->type_name("FILE");
-  command->footer(examples({"caucus assign model.json votes.soi --out members.csv",
-                            "caucus assign model.json drawn.soc --truth labels.csv --out members.csv"}));
+  command->add_option("--by", flags->by, "show who is in each group by a column that stood beside the ballots")
+      ->type_name("COLUMN");
+  command->footer(
+      examples({"caucus assign model.json votes.soi --out members.csv", "caucus assign model.json --ballot \"A > B > C\"",
+                "caucus assign model.json cvr.csv --by precinct --out members.csv",
+                "caucus assign model.json drawn.soc --truth labels.csv --out members.csv"}));
   command->callback([flags, &context] { run_assign(*flags, context); });
 }
 

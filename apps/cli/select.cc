@@ -2,7 +2,9 @@
 #include "caucus/service/select.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
@@ -11,6 +13,7 @@
 #include "caucus/base/parallel.h"
 #include "caucus/service/compare.h"
 #include "caucus/service/families.h"
+#include "caucus/service/reading.h"
 #include "commands.h"
 #include "report.h"
 
@@ -79,7 +82,8 @@ std::string show_selection(const Selection& selection, const Context& context) {
 struct SelectFlags {
   DataFlags data;
   SelectRequest request;
-  std::string candidates = "1..6", criterion, out, report;
+  std::string candidates = "1..6", criterion, out;
+  ReportFlags report;
   std::vector<std::string> settings;
   std::uint64_t seed = 1;
   double time_limit = 0.0;
@@ -105,8 +109,6 @@ void run_select(SelectFlags& flags, Context& context) {
     ProgressObserver observer(context);
     const Run run = make_run(context, flags.seed, flags.time_limit, observer);
     selection = select(data, flags.request, run);
-    selection.chosen.summary.seed = run.seed;
-    selection.chosen.summary.threads = resolve_threads(run.threads);
   }
   Json table = Json::array();
   for (const SelectRow& row : selection.table)
@@ -122,18 +124,20 @@ void run_select(SelectFlags& flags, Context& context) {
                      {"behind_se", number_or_null(row.behind_se)},
                      {"seconds", row.seconds}});
   Json selected = {{"criterion", name_of(selection.criterion)}, {"chosen_k", selection.chosen_k}, {"table", table}};
+  if (!selection.unfinished.empty()) selected["unfinished"] = selection.unfinished;
 
-  Json model = model_to_json(selection.chosen, data, {CAUCUS_VERSION, context.command_line});
+  Json model = Json::parse(model_text(*selection.chosen.model, &selection.chosen.summary, facts_of(data),
+                                      {CAUCUS_VERSION, context.command_line},
+                                      Record().set("reading", reading_record(read_options(flags.data), data.unranked))));
   model["selection"] = selected;
   if (!flags.out.empty()) write_file(flags.out, model.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
   for (const std::string& text : selection.chosen.summary.warnings) warning(context, text);
-  if (!flags.report.empty()) {
+  if (flags.report.wanted()) {
     ReportRequest request;
-    request.models.push_back(
-        {flags.out.empty() ? flags.request.family : flags.out, nlohmann::json(model), std::move(selection.chosen.model)});
+    request.models.push_back(read_report_model(model.dump(-1, ' ', false, Json::error_handler_t::replace),
+                                               flags.out.empty() ? flags.request.family : flags.out));
     request.data = &data;
     write_report(context, std::move(request), flags.report);
-    note(context, fmt::format("Report written to {}", flags.report));
   }
   if (context.json) {
     selected["model"] = flags.out.empty() ? Json(nullptr) : Json(flags.out);
@@ -148,6 +152,11 @@ void run_select(SelectFlags& flags, Context& context) {
   if (selection.interrupted) {
     note(context, "Interrupted: the table holds the fits that were done.");
     context.exit_code = Exit::interrupted;
+  } else if (!selection.unfinished.empty()) {
+    warning(context,
+            fmt::format("the time limit of {:g} s came before K = {} {} done; the choice is among the others", flags.time_limit,
+                        fmt::join(selection.unfinished, ", "), selection.unfinished.size() == 1 ? "was" : "were"));
+    context.exit_code = Exit::unfinished;
   }
 }
 
@@ -160,10 +169,18 @@ double peak_memory_bytes() {
   return 0.0;
 }
 
+std::vector<std::string> default_contenders() {
+  std::vector<std::string> names;
+  for (const auto& family : families())
+    if (const FamilyInfo info = family->info(); info.compared_by_default) names.push_back(info.name);
+  return names;
+}
+
 struct CompareFlags {
   DataFlags data;
-  std::vector<std::string> contenders{"pl", "mallows", "gmallows"};
-  std::string candidates = "1..4", out, report;
+  std::vector<std::string> contenders = default_contenders();
+  std::string candidates = "1..4", out;
+  ReportFlags report;
   CompareRequest request;
   std::uint64_t seed = 1;
   double time_limit = 0.0;
@@ -224,18 +241,20 @@ void run_compare(CompareFlags& flags, Context& context) {
                {"note", comparison.note},
                {"data", {{"digest", digest(data)}, {"source", data.source}}}};
   if (!flags.out.empty()) write_file(flags.out, json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
-  if (!flags.report.empty()) {
+  if (flags.report.wanted()) {
     ReportRequest request;
     request.comparison = nlohmann::json(json);
     request.data = &data;
     write_report(context, std::move(request), flags.report);
-    note(context, fmt::format("Report written to {}", flags.report));
   }
   if (context.json)
     print_json(json);
   else
     print(show_comparison(comparison, context));
-  if (comparison.interrupted) context.exit_code = Exit::interrupted;
+  if (comparison.interrupted)
+    context.exit_code = Exit::interrupted;
+  else if (std::ranges::any_of(comparison.table, &CompareRow::unfinished))
+    context.exit_code = Exit::unfinished;
 }
 
 }  // namespace
@@ -243,14 +262,15 @@ void run_compare(CompareFlags& flags, Context& context) {
 void add_select(CLI::App& app, Context& context) {
   auto flags = std::make_shared<SelectFlags>();
   CLI::App* command = app.add_subcommand("select", "How many groups: fit over K and choose");
-  command->add_option("data", flags->data.path, "ranking file, or - for standard input")->required()->type_name("DATA");
+  add_data_argument(*command, flags->data)->required();
   add_data_flags(*command, flags->data);
   command->add_option("--family", flags->request.family, "family of models")->capture_default_str();
   command->add_option("-k,--components", flags->candidates, "numbers of groups to try: 1..8 or 1,2,4")->capture_default_str();
   command
       ->add_option(
           "--criterion", flags->criterion,
-          "ebic (BIC that also counts consensus rankings; the default but for m4), bic, aic, icl, cv (cross-validation) or holdout")
+          "ebic (BIC that also counts consensus rankings; the default where a family does not name another), bic, aic, icl, cv "
+          "(cross-validation) or holdout")
       ->check(CLI::IsMember(std::vector<std::string>(enum_names<Criterion>.begin(), enum_names<Criterion>.end())));
   command->add_option("--folds", flags->request.folds, "folds of cv")->check(CLI::Range(2, 100))->capture_default_str();
   command->add_option("--holdout", flags->request.holdout, "share of the ballots held out")
@@ -276,7 +296,7 @@ void add_select(CLI::App& app, Context& context) {
 void add_compare(CLI::App& app, Context& context) {
   auto flags = std::make_shared<CompareFlags>();
   CLI::App* command = app.add_subcommand("compare", "Which family of models: held-out likelihood on the same folds");
-  command->add_option("data", flags->data.path, "ranking file, or - for standard input")->required()->type_name("DATA");
+  add_data_argument(*command, flags->data)->required();
   add_data_flags(*command, flags->data);
   command
       ->add_option(

@@ -45,6 +45,11 @@ inline void check_sound(const Dataset& data) {
   for (const Column& column : data.covariates)
     require((column.is_numeric() ? column.numbers.size() : column.texts.size()) == rankings.num_rows(),
             "covariate of wrong length");
+  for (std::size_t i = 0; i < data.blanks.size(); ++i)
+    require(data.blanks[i].row < data.num_listed() && (i == 0 || data.blanks[i - 1].row < data.blanks[i].row), "wrong blank row");
+  for (const Column& column : data.blank_covariates)
+    require((column.is_numeric() ? column.numbers.size() : column.texts.size()) == data.blanks.size(),
+            "covariate of wrong length in blank rows");
 }
 
 // Writes and reads again; where the writer says that nothing is lost, nothing may be. Names of columns are the caller's affair:

@@ -58,7 +58,17 @@ inline std::vector<Seed> seeds() {
       {Format::csv_pairwise, "model_a,model_b,win_a,win_b,tie,both_bad\nx,y,10,3,2,1\n"},
       {Format::csv_pairwise, "assessor,preferred,not_preferred\n1,15,2\n"},
       {Format::csv_ratings, "userId,movieId,rating,timestamp\n1,10,4.5,9\n1,9,5,8\n2,9,-3e-2,7\n1,9,1,6\n"},
+      {Format::csv_order, "count,ballot\n3,A > B=C\n2,\n1,none\n"},
+      {Format::csv_order, "12,x>y\n3,y\n"},
+      {Format::csv_order, "4: a>b=c\n2*b>a\n"},
+      {Format::csv_matrix,
+       "ResponseId,Age,Q1_1,Q1_2,Q1_3\nid,age,Rank - Ann,Rank - Bo,Rank - Cy\n\"{\"\"ImportId\"\":\"\"x\"\"}\",,,,\nr1,30,1,2,3\n"},
+      {Format::csv_matrix, "id,Rank these,,\n,Ann,Bo,Cy\n1,1,2,3\n2,,1,\n"},
       {Format::csv_ratings, "user,j1,j2,j3\n1,-7.8,8.5,\n2,1,1,3\n"},
+      {Format::jsonl,
+       "[\n {\"model_a\":\"x\",\"model_b\":\"y\",\"winner\":\"model_a\",\"judge\":1},\n "
+       "{\"model_a\":\"y\",\n\"model_b\":\"z\",\"winner\":\"tie\"}\n]\n"},
+      {Format::jsonl, "{\"a\":\"x\",\"b\":\"y\",\"winner\":\"b\"}\n{\"winner\":\"y\",\"loser\":\"x\",\"turn\":1}\n"},
       {Format::jsonl,
        "{\"ranking\":[\"x\"],\"age\":3,\"deep\":{\"a\":[1,{}]},\"t\":true}\n{\"ranking\":[\"y\"],\"covariates\":{\"age\":\"old\"}}"
        "\n"},

@@ -9,9 +9,12 @@ import { bump } from "./views/bump";
 import { changes, comparison, models } from "./views/compare";
 import { lengths, mentions } from "./views/data";
 import { diagnostics, goodness, selection, traces } from "./views/fit";
+import { leaderboard } from "./views/battles";
+import { secondChoices, stages, winners } from "./views/election";
 import { firstPlaces, headToHead } from "./views/heat";
 import { clusterCount, coclustering, dispersion, theta } from "./views/mallows";
 import { ballotMap } from "./views/map";
+import { composition } from "./views/members";
 import { confusions, memberships } from "./views/memberships";
 import { calibration, coefficients, confusion, path, roc } from "./views/regression";
 import { sizes } from "./views/sizes";
@@ -24,14 +27,16 @@ interface Section {
 }
 const SECTIONS: Section[] = [
   { id: "choice", title: "Which model", views: [comparison, models, changes, selection] },
-  { id: "groups", title: "The groups", views: [sizes, bump, utilities, firstPlaces, headToHead, dispersion, theta] },
+  { id: "groups", title: "The groups", views: [bump, sizes, firstPlaces, utilities, headToHead, dispersion, theta] },
+  { id: "results", title: "Results", views: [leaderboard, winners, stages, secondChoices] },
   { id: "outcomes", title: "The outcomes", views: [coefficients, roc, calibration, confusion, path] },
-  { id: "voters", title: "The voters", views: [ballotMap, memberships, confusions, clusterCount, coclustering] },
+  { id: "voters", title: "Who is in the groups", views: [composition, ballotMap, memberships, confusions, clusterCount, coclustering] },
   { id: "trust", title: "Can it be trusted", views: [goodness, diagnostics, traces] },
   { id: "data", title: "The data", views: [mentions, lengths] },
 ];
 const CARDS = 12;
 const CHIPS = 12;
+const CAVEATS = 3;
 
 export function startApp(root: HTMLElement, report: ReportData): void {
   const state = new State(report);
@@ -46,9 +51,9 @@ export function startApp(root: HTMLElement, report: ReportData): void {
   const drawHeader = () => {
     const model = report.models.length ? state.current : undefined;
     const facts: string[] = [];
-    if (report.data) facts.push(`${count(report.data.num_rankings)} rankings`, `${count(report.data.num_items)} items`);
-    else if (model?.scores.num_rankings) facts.push(`${count(model.scores.num_rankings)} rankings`);
-    if (!report.data && model?.items.length) facts.push(`${count(model.items.length)} items`);
+    if (report.data) facts.push(`${count(report.data.num_rankings)} ${state.nouns.rankings}`, `${count(report.data.num_items)} ${state.nouns.items}`);
+    else if (model?.scores.num_rankings) facts.push(`${count(model.scores.num_rankings)} ${state.nouns.rankings}`);
+    if (!report.data && model?.items.length) facts.push(`${count(model.items.length)} ${state.nouns.items}`);
     if (model && model.groups.length > 0) facts.push(model.groups.length === 1 ? "1 group" : `${model.groups.length} groups`);
     if (model?.regression) facts.push(`${count(model.regression.classes.length)} outcomes`, `${count(model.regression.features.length)} features`);
     header.replaceChildren(h("p", { class: "kicker" }, "caucus report"), h("h1", {}, report.title),
@@ -60,15 +65,17 @@ export function startApp(root: HTMLElement, report: ReportData): void {
     words.replaceChildren(h("h2", { id: "words-title" }, "In plain words"));
     const sentences = [...report.sentences, ...(model?.sentences ?? [])];
     for (const sentence of sentences) words.append(h("p", { class: "say" }, sentence));
-    if (report.warnings.length)
-      words.append(h("div", { class: "warnings", role: "note", "aria-label": "Warnings" }, h("h3", {}, report.warnings.length === 1 ? "One thing to know" : "Things to know"),
-        h("ul", {}, ...report.warnings.map((one) => h("li", {}, one.source && report.models.length > 1 ? `${one.source}: ${one.text}` : one.text)))));
+    const caveats = model?.caveats ?? [];
+    if (caveats.length)
+      words.append(h("div", { class: "warnings", role: "note", "aria-label": "Caveats" }, h("h3", {}, caveats.length === 1 ? "One thing to know first" : "To know first"),
+        h("ul", {}, ...caveats.slice(0, CAVEATS).map((text) => h("li", {}, text))),
+        caveats.length > CAVEATS || report.warnings.length ? h("p", { class: "note" }, h("a", { href: "#trust" }, "More under “Can it be trusted”")) : null));
     if (!model || model.groups.length === 0) return;
     const shown = showAllCards ? model.groups : model.groups.slice(0, CARDS);
     words.append(h("div", { class: "cards" }, ...shown.map((group, k) => {
       const card = button(null, () => state.toggle(k), { class: `card ${state.colour(k) < 0 ? "gx" : `g${state.colour(k)}`}`, "aria-pressed": String(state.selected.has(k)), "data-group": group.label,
         disabled: model.groups.length < 2 });
-      card.append(h("span", { class: "card-head" }, swatch(state.colour(k)), h("span", {}, model.groups.length > 1 ? `Group ${group.label}` : "All voters"), model.groups.length > 1 ? h("b", {}, percent(group.weight)) : null),
+      card.append(h("span", { class: "card-head" }, swatch(state.colour(k)), h("span", {}, model.groups.length > 1 ? state.name(k) : `All ${state.nouns.voters}`), model.groups.length > 1 ? h("b", {}, percent(group.weight)) : null),
         h("span", { class: "card-words" }, group.words));
       if (state.selected.size > 0 && !state.selected.has(k)) card.classList.add("dim");
       return card;
@@ -98,13 +105,13 @@ export function startApp(root: HTMLElement, report: ReportData): void {
       const chips = h("div", { class: "group-chips", role: "group", "aria-label": "Filter by group" });
       const listed = model.groups.map((_, k) => k).filter((k) => k < CHIPS || state.selected.has(k));
       for (const k of listed) {
-        const chip = button(null, () => state.toggle(k), { class: "chip", "aria-pressed": String(state.selected.has(k)), "data-key": `g${k}`, "aria-label": `Group ${model.groups[k].label}, ${percent(model.groups[k].weight)}`, title: model.groups[k].words });
+        const chip = button(null, () => state.toggle(k), { class: "chip", "aria-pressed": String(state.selected.has(k)), "data-key": `g${k}`, "aria-label": `${state.name(k)}, ${percent(model.groups[k].weight)}`, title: model.groups[k].words });
         chip.append(swatch(state.colour(k)), String(model.groups[k].label));
         chips.append(chip);
       }
       if (model.groups.length > CHIPS) {
         const rest = model.groups.map((_, k) => k).filter((k) => !listed.includes(k));
-        if (rest.length) chips.append(selectBox("More", [["", `+ ${rest.length} more`], ...rest.map((k) => [String(k), `Group ${model.groups[k].label} · ${percent(model.groups[k].weight)}`] as [string, string])], "", (v) => v && state.toggle(Number(v))));
+        if (rest.length) chips.append(selectBox("More", [["", `+ ${rest.length} more`], ...rest.map((k) => [String(k), `${state.name(k)} · ${percent(model.groups[k].weight)}`] as [string, string])], "", (v) => v && state.toggle(Number(v))));
       }
       if (state.selected.size) chips.append(button("All", () => state.clear(), { class: "chip", "data-key": "all", "aria-label": "Show all groups" }));
       controls.append(chips);
@@ -112,11 +119,11 @@ export function startApp(root: HTMLElement, report: ReportData): void {
     if (model) {
       controls.append(h("span", { class: "control" }, h("label", { for: "find" }, model.regression ? "Find" : "Find item"), search));
       if (model.items.length > 1) {
-        const sorts: [SortKey, string][] = [["overall", "overall order"], ["name", "by name"], ["file", "as in the file"]];
+        const sorts: [SortKey, string][] = [["overall", model.counted ? "overall, as counted" : "overall order"], ["name", "by name"], ["file", "as in the file"]];
         if (model.groups.length > 1) sorts.splice(1, 0, ["spread", "most disputed first"]);
-        if (model.groups.length > 1) for (const k of state.visible()) sorts.push([`group:${k}`, `order of group ${model.groups[k].label}`]);
+        if (model.groups.length > 1) for (const k of state.visible()) sorts.push([`group:${k}`, `order of ${state.name(k)}`]);
         if (!sorts.some(([key]) => key === state.sort)) state.sort = "overall";
-        controls.append(selectBox("Sort items", sorts, state.sort, (v) => state.sortBy(v as SortKey)));
+        controls.append(selectBox(`Sort ${state.nouns.items}`, sorts, state.sort, (v) => state.sortBy(v as SortKey)));
       }
     }
     controls.append(theme);
@@ -126,6 +133,12 @@ export function startApp(root: HTMLElement, report: ReportData): void {
     else if (focused) bar.querySelector<HTMLElement>(`[data-key="${focused}"]`)?.focus();
   };
 
+  // What the page does not open with: lesser caveats, and what the fit and the reader of the data had to say.
+  const furtherNotes = (): HTMLElement | null => {
+    const texts = [...(report.models.length ? state.current.caveats ?? [] : []).slice(CAVEATS), ...report.warnings.map((one) => (one.source && report.models.length > 1 ? `${one.source}: ${one.text}` : one.text))];
+    return texts.length ? h("div", { class: "warnings", role: "note", "aria-label": "Notes" }, h("h3", {}, "Notes"), h("ul", {}, ...texts.map((text) => h("li", {}, text)))) : null;
+  };
+
   let sections: [string, string][] = [];
   let builtFor = -1;
   const build = () => {
@@ -133,9 +146,12 @@ export function startApp(root: HTMLElement, report: ReportData): void {
     mounted = [];
     sections = [["words", "In plain words"]];
     body.replaceChildren();
-    for (const section of SECTIONS) {
+    // Of battles the leaderboard is what people come for.
+    const order = report.models.length && state.current.leaderboard ? [...SECTIONS].sort((a, b) => Number(b.id === "results") - Number(a.id === "results")) : SECTIONS;
+    for (const section of order) {
       const views = section.views.map((maker) => maker(state)).filter((view) => view !== null);
-      if (views.length === 0) continue;
+      const notes = section.id === "trust" ? furtherNotes() : null;
+      if (views.length === 0 && !notes) continue;
       const grid = h("div", { class: "views" });
       for (const view of views) {
         const one = mount(view, stem);
@@ -143,7 +159,7 @@ export function startApp(root: HTMLElement, report: ReportData): void {
         grid.append(one.element);
       }
       const intro = section.id === "data" && report.data ? report.data.sentences.join(" ") : "";
-      body.append(h("section", { id: section.id, class: "section", "aria-labelledby": `${section.id}-title` }, h("h2", { id: `${section.id}-title` }, section.title), intro ? h("p", { class: "say" }, intro) : null, grid));
+      body.append(h("section", { id: section.id, class: "section", "aria-labelledby": `${section.id}-title` }, h("h2", { id: `${section.id}-title` }, section.title), intro ? h("p", { class: "say" }, intro) : null, notes, grid));
       sections.push([section.id, section.title]);
     }
     const model = report.models.length ? state.current : undefined;

@@ -23,7 +23,11 @@ export function axisBottom(scale: Scale, top: number, bottom: number, options: A
     group.append(s("line", { class: "grid", x1: x, x2: x, y1: top, y2: bottom }),
       s("text", { x: Math.max(half, x), y: bottom + 16, "text-anchor": "middle" }, text));
   }
-  if (options.label) group.append(s("text", { class: "axis-label", x: (low + high) / 2, y: bottom + 34, "text-anchor": "middle" }, fitText(options.label, high + 40)));
+  if (options.label) {
+    // Under the middle of the axis, or as far left as it must be to stay whole.
+    const label = fitText(options.label, high + 10), half = textWidth(label) / 2;
+    group.append(s("text", { class: "axis-label", x: Math.max(half, Math.min((low + high) / 2, high + 10 - half)), y: bottom + 34, "text-anchor": "middle" }, label));
+  }
   return group;
 }
 
@@ -64,6 +68,11 @@ export function symbol(colour: number, x: number, y: number, r = 5): SVGPathElem
 
 export function swatch(colour: number): SVGSVGElement {
   return s("svg", { width: 14, height: 14, viewBox: "-7 -7 14 14", class: "swatch", "aria-hidden": "true" }, symbol(colour, 0, 0, 4.6));
+}
+
+// Room at the left of rows that begin with a symbol and a group's name.
+export function nameRoom(names: string[], width: number): number {
+  return widestLabel(names, Math.min(180, width * 0.36)) + 34;
 }
 
 export function legend(entries: [number, string][]): HTMLElement {

@@ -10,6 +10,16 @@ export function save(name: string, type: string, content: string): void {
   setTimeout(() => URL.revokeObjectURL(url), 1000);
 }
 
+// Files are always light, whatever the page looks like now: they are pasted into white documents.
+export function inLight<T>(make: () => T): T {
+  const root = document.documentElement, before = root.getAttribute("data-theme");
+  root.setAttribute("data-theme", "light");
+  const made = make();
+  if (before === null) root.removeAttribute("data-theme");
+  else root.setAttribute("data-theme", before);
+  return made;
+}
+
 const STYLES = ["fill", "fill-opacity", "stroke", "stroke-opacity", "stroke-width", "stroke-dasharray", "opacity", "font-size", "font-weight",
   "font-family", "text-anchor", "dominant-baseline", "display"];
 

@@ -44,6 +44,11 @@ export function ordinal(place: number): string {
   return `${place}${suffix}`;
 }
 
+// "95% interval": an interval says itself what it covers.
+export function intervalName(level?: number): string {
+  return `${Math.round(100 * (level ?? 0.95))}% interval`;
+}
+
 export function list(words: string[]): string {
   if (words.length <= 1) return words.join("");
   return words.slice(0, -1).join(", ") + " and " + words[words.length - 1];

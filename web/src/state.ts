@@ -1,5 +1,5 @@
 // What the reader has chosen; views draw from it and hear of changes.
-import type { ModelReport, ReportData } from "./types";
+import type { ModelReport, Nouns, ReportData } from "./types";
 
 export const PALETTE_SIZE = 8;
 
@@ -16,6 +16,14 @@ export class State {
 
   constructor(readonly report: ReportData) {}
 
+  // What a group is called; where room is short its number will do.
+  name(group: number): string {
+    const found = this.current.groups[group];
+    return found.name ?? `Group ${found.label}`;
+  }
+  get nouns(): Nouns {
+    return this.report.nouns ?? { voters: "voters", items: "items", rankings: "rankings" };
+  }
   get current(): ModelReport {
     return this.report.models[this.model] ?? NO_MODEL;
   }

@@ -7,6 +7,7 @@ export interface ReportData {
   schema: "caucus.report/1";
   title: string;
   sentences: string[];
+  nouns?: Nouns;
   data?: DataSummary;
   models: ModelReport[];
   selection?: Selection;
@@ -14,6 +15,13 @@ export interface ReportData {
   changes?: Change[];
   warnings: Warning[];
   provenance: Provenance;
+}
+
+// What the page calls those who rank, what they rank, and what they hand in.
+export interface Nouns {
+  voters: string;
+  items: string;
+  rankings: string;
 }
 
 export interface Warning {
@@ -47,8 +55,10 @@ export interface DataSummary {
 
 export interface Group {
   label: number;
+  name?: string; // as the user calls it
   weight: number;
   weight_interval?: Interval;
+  weight_level?: number; // what the interval covers; 0.95 where nothing is said
   size?: number;
   words: string;
   sure?: number; // share of its members that belong here with probability 0.9 or more
@@ -57,11 +67,68 @@ export interface Group {
   order: number[]; // best first
   utilities?: number[];
   utility_intervals?: (Interval | null)[];
+  utility_level?: number;
   unbounded?: number[]; // items whose utility the data do not bound
   mean_place?: number[];
   first_place?: number[];
   theta?: number | number[];
-  theta_intervals?: Interval[];
+  theta_intervals?: (Interval | null)[];
+  theta_level?: number;
+}
+
+// Counted in the rankings, with no model: of everyone, or of the rankings that carry a group's label.
+export interface Tally {
+  num_rankings: number;
+  first: number[]; // rankings that put the item first (ties share)
+  listed: number[];
+  mean_place: (number | null)[];
+  win_rate?: (number | null)[]; // battles
+  battles?: number[];
+  above?: number[]; // rankings that put row above column, row-major over pair_items
+  tied?: number[];
+}
+
+export interface Counted {
+  unranked: string;
+  battles: boolean;
+  order: number[];
+  everyone: Tally;
+  groups: Tally[];
+  pair_items?: number[];
+  second?: { everyone: number[][]; groups?: number[][][] }; // by first choice; the last column: nobody else is listed
+}
+
+export interface Winners {
+  num_rankings: number;
+  first_past_the_post: number[];
+  borda: number[];
+  condorcet: number | null;
+  runoff: number[];
+  transferable: number[];
+  quota: number;
+  lot: boolean; // a tie was broken by the order of the file
+}
+
+export interface Election {
+  seats: number;
+  surplus: string; // "scottish" or "irish"
+  everyone: Winners;
+  groups: Winners[];
+  stages: { what: "first" | "surplus" | "exclusion"; from?: number; votes: number[]; moved: number[]; exhausted: number; elected: number[] }[];
+}
+
+// Strengths on Elo's scale, best first.
+export interface Leaderboard {
+  groups: { item: number; elo: number; low?: number | null; high?: number | null; rank_low?: number; rank_high?: number }[][];
+}
+
+// A column beside the rankings: how many of each group, by memberships, have each value.
+export interface Composition {
+  column: string;
+  values: string[];
+  everyone: number[]; // rankings by value
+  groups: { count: number[]; share: number[]; low: number[]; high: number[] }[];
+  left_out: number; // rankings with rarer values
 }
 
 export interface Pairs {
@@ -152,6 +219,11 @@ export interface ModelReport {
   probabilities_how?: string;
   groups: Group[];
   pairs?: Pairs;
+  counted?: Counted;
+  election?: Election;
+  leaderboard?: Leaderboard;
+  composition?: Composition[];
+  caveats?: string[]; // what to know first, gravest first
   memberships?: Memberships;
   map?: BallotMap;
   traces: Trace[];
@@ -167,6 +239,7 @@ export interface Selection {
   criterion: string;
   chosen_k: number;
   sentences: string[];
+  words?: string[]; // the same without the criterion's name
   table: {
     k: number;
     loglik?: number | null;

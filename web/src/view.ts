@@ -1,6 +1,6 @@
 // One view: a heading, a sentence that says how to read it, the drawing, and its numbers as table, CSV and SVG.
 import { button, h, s } from "./dom";
-import { save, standaloneSvg } from "./download";
+import { inLight, save, standaloneSvg } from "./download";
 import type { State } from "./state";
 import { tableElement, tableSvg, toCsv, type Table } from "./table";
 import { listenForTips } from "./tooltip";
@@ -68,7 +68,7 @@ export function mount(view: View, fileStem: string): Mounted {
   }
   tools.append(button("SVG", () => {
     const inside = drawn instanceof SVGSVGElement ? drawn : drawn?.querySelector("svg.chart");
-    const text = view.svg ? view.svg() : inside instanceof SVGSVGElement ? standaloneSvg(inside, view.title) : view.table ? tableSvg(view.table(), view.title) : "";
+    const text = inLight(() => view.svg ? view.svg() : inside instanceof SVGSVGElement ? standaloneSvg(inside, view.title) : view.table ? tableSvg(view.table(), view.title) : "");
     if (text) save(`${stem}.svg`, "image/svg+xml", text);
   }, { "aria-label": `Download SVG: ${view.title}` }));
   return { element, redraw };

@@ -1,5 +1,5 @@
 // Report data for every family, made up by rule: for the views' tests and for looking at the page without a model.
-import type { BallotMap, Group, Interval, ModelReport, Pairs, ReportData } from "../src/types";
+import type { BallotMap, Group, Interval, ModelReport, Pairs, ReportData, Tally, Winners } from "../src/types";
 
 export function random(seed: number): () => number {
   let state = seed >>> 0;
@@ -89,6 +89,30 @@ export function mixture({ items = SUSHI, groups = 5, family = "pl", points = 300
   };
 }
 
+// Counts that go with the model's probabilities, an election and a column beside the ballots.
+export function withCounts(model: ModelReport, battles = false): ModelReport {
+  const n = model.items.length, all = 4000, chosen = model.pairs!.items, m = chosen.length, draw = random(31);
+  const whole = (values: number[], total: number) => { const counts = values.map((v) => Math.floor(v * total)); counts[0] += total - counts.reduce((a, b) => a + b, 0); return counts; };
+  const tally = (first: number[], place: number[], pairs: number[], total: number): Tally => ({ num_rankings: total, first: whole(first, total), listed: first.map((v) => Math.round(total * Math.min(1, 0.4 + v))), mean_place: place,
+    above: pairs.map((v, c) => (Math.floor(c / m) === c % m ? 0 : Math.round((total * v) / 1000))), ...(battles ? { win_rate: place.map((p) => round(1 - (p - 1) / (n - 1))), battles: place.map(() => Math.round(200 + 900 * draw())) } : {}) });
+  const sizes = whole(model.groups.map((g) => g.weight), all);
+  const groups = model.groups.map((g, k) => tally(g.first_place!, g.mean_place!, model.pairs!.groups[k], sizes[k]));
+  const everyone = tally(model.first_place!, model.mean_place!, model.pairs!.everyone, all);
+  model.counted = { unranked: battles ? "absent" : "last", battles, order: model.order, everyone, groups: model.groups.length > 1 ? groups : [], pair_items: chosen };
+  model.caveats = ["The groups do not explain everything: pairs in the data differ from what the model gives by more than chance.", `The number of groups, ${model.groups.length}, was set by hand; 'caucus select' compares it with others.`];
+  if (battles) {
+    model.leaderboard = { groups: model.groups.map((g) => g.order.map((item, p) => ({ item, elo: round(1000 + 173.7 * g.utilities![item]), low: round(960 + 173.7 * g.utilities![item]), high: round(1040 + 173.7 * g.utilities![item]), rank_low: Math.max(1, p), rank_high: Math.min(n, p + 2) }))) };
+    return model;
+  }
+  model.counted.second = { everyone: everyone.first.map((f, a) => { const row = model.items.map((_, b) => (a === b ? 0 : Math.floor(f / (n + 1)))); return [...row, f - row.reduce((x, y) => x + y, 0)]; }) };
+  const winners = (t: Tally): Winners => { const first = t.first.indexOf(Math.max(...t.first)); return { num_rankings: t.num_rankings, first_past_the_post: [first], borda: [first], condorcet: null, runoff: [first], transferable: [first, (first + 1) % n], quota: Math.floor(t.num_rankings / 3) + 1, lot: false }; };
+  const out = everyone.first.indexOf(Math.min(...everyone.first)), gets = everyone.first.indexOf(Math.max(...everyone.first)), moved = everyone.first.map((_, i) => (i === out ? -everyone.first[out] : i === gets ? Math.floor(everyone.first[out] / 2) : 0));
+  const after = everyone.first.map((v, i) => v + moved[i]);
+  model.election = { seats: 2, surplus: "scottish", everyone: winners(everyone), groups: groups.map(winners), stages: [{ what: "first", votes: everyone.first, moved: everyone.first, exhausted: 0, elected: [] }, { what: "exclusion", from: out, votes: after, moved, exhausted: all - after.reduce((a, b) => a + b, 0), elected: [gets] }] };
+  model.composition = [{ column: "<b>town</b>", values: ["North & South", "East", "other"], everyone: [2000, 1500, 500], left_out: 12, groups: sizes.map((size) => ({ count: [0.5, 0.3, 0.2].map((v) => Math.round(v * size)), share: [0.5, 0.3, 0.2], low: [0.45, 0.26, 0.17], high: [0.55, 0.34, 0.23] })) }];
+  return model;
+}
+
 export function report(models: ModelReport[], title = "sushi.soc"): ReportData {
   const items = models[0]?.items ?? [], n = items.length;
   const result: ReportData = {
@@ -99,6 +123,11 @@ export function report(models: ModelReport[], title = "sushi.soc"): ReportData {
     result.data = { source: title, digest: "xxh128:0f343b0931126a20f133d67c2b018a3b", num_rankings: 4500, num_unique: 4300, num_items: n, kind: "partial", min_length: 1, max_length: Math.min(n, 10), has_ties: false, unranked: "last",
       lengths: ascending(Math.min(n, 10)).map((i) => [i + 1, 100 + 90 * i]), items, first_places: items.map((_, i) => 40 + ((i * 137) % 600)), mentions: items.map((_, i) => 900 + ((i * 331) % 3500)), sentences: ["4,500 rankings of 10 items, 4,300 of them different. Items that a ranking does not list count as below the listed ones."] };
   return result;
+}
+
+function named(model: ModelReport): ModelReport {
+  model.groups.forEach((g, k) => (g.name = EVIL[k]));
+  return model;
 }
 
 export function dpm(): ModelReport {
@@ -144,7 +173,7 @@ export function everyReport(): Record<string, ReportData> {
   compare.changes = [{ from: 0, to: 1, sentences: ["Group 1 of mallows.json is group 1 of pl.json with 82% of its rankings.", "Group 4 of pl.json has no counterpart."], match: [0, 1, 2, -1, 4], cross: ascending(5).map((r) => ascending(5).map((c) => (r === c ? 700 - 90 * r : 30 + 7 * c))) },
     { from: 1, to: 2, sentences: ["One group fewer: groups 3 and 5 were joined."], match: [0, 1, 2, 3], cross: ascending(5).map((r) => ascending(4).map((c) => (r % 4 === c ? 600 : 20))) }];
   return {
-    pl: report([mixture()]), single: report([mixture({ groups: 1 })]), mallows: report([mixture({ family: "mallows", groups: 3, seed: 4 })]), gmallows: report([mixture({ family: "gmallows", groups: 3, seed: 5 })]), m4: report([mixture({ family: "m4", groups: 3, seed: 6 })]),
-    dpm: report([dpm()]), kde: report([kde]), regression: report([regression()], "iris.csv"), select, compare, evil: report([mixture({ items: EVIL, groups: 3, points: 200, seed: 8 })], "<script>alert(1)</script>"), large: report([many], "500 candidates, 100 groups"),
+    pl: report([mixture()]), election: report([withCounts(mixture({ groups: 8, seed: 33 }))], "election.blt"), battles: report([withCounts(mixture({ groups: 1, seed: 34 }), true)], "arena.csv"), single: report([mixture({ groups: 1 })]), mallows: report([mixture({ family: "mallows", groups: 3, seed: 4 })]), gmallows: report([mixture({ family: "gmallows", groups: 3, seed: 5 })]), m4: report([mixture({ family: "m4", groups: 3, seed: 6 })]),
+    dpm: report([dpm()]), kde: report([kde]), regression: report([regression()], "iris.csv"), select, compare, evil: report([withCounts(named(mixture({ items: EVIL, groups: 3, points: 200, seed: 8 })))], "<script>alert(1)</script>"), large: report([many], "500 candidates, 100 groups"),
   };
 }

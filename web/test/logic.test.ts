@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { count, list, number, ordinal, percent, seconds } from "../src/format";
+import { count, intervalName, list, number, ordinal, percent, seconds } from "../src/format";
 import { orderItems, placeSpread, placesOf, State } from "../src/state";
 import { toCsv } from "../src/table";
 import { Pager } from "../src/view";
+import { groupKey } from "../src/views/heat";
 import { PointGrid } from "../src/views/map";
 import { EVIL, everyReport, mixture, random, report } from "./fixtures";
 
@@ -53,6 +54,21 @@ describe("order and search of items", () => {
   it("places are the inverse of an order", () => {
     const places = placesOf([2, 0, 1]);
     expect(places).toEqual([2, 3, 1]);
+  });
+});
+
+describe("groups have names", () => {
+  it("the user's, else their number", () => {
+    const model = mixture({ groups: 2 }), state = new State(report([model]));
+    model.groups[1].name = "The others";
+    expect([state.name(0), state.name(1)]).toEqual(["Group 1", "The others"]);
+    expect(groupKey(state, [0, 1, "all"])).toBe("2: The others.");
+  });
+});
+
+describe("intervals say what they cover", () => {
+  it("95% only where nothing else is said", () => {
+    expect([intervalName(), intervalName(0.9)]).toEqual(["95% interval", "90% interval"]);
   });
 });
 

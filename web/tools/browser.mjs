@@ -59,10 +59,15 @@ async function checkNumbers(tab, data, problems) {
   if (model) {
     const k = model.groups.length;
     if (k > 1) expected.push("sizes");
-    if (k > 0 && model.items.length > 1) expected.push("consensus");
+    if (k > 0 && model.items.length > 1 && !(model.leaderboard && k === 1)) expected.push("consensus");
     if (model.groups.some((g) => g.utilities || g.mean_place)) expected.push("utilities");
-    if (model.groups.some((g) => g.first_place)) expected.push("first-places");
-    if (model.pairs) expected.push("head-to-head");
+    if (model.groups.some((g) => g.first_place) && !model.counted?.battles) expected.push("first-places");
+    if (model.pairs || model.counted?.pair_items) expected.push("head-to-head");
+    if (model.election) expected.push("winners");
+    if (model.election?.stages.length > 1) expected.push("stages");
+    if (model.counted?.second) expected.push("second-choices");
+    if (model.leaderboard) expected.push("leaderboard");
+    if (model.composition) expected.push("composition");
     if (model.memberships && k > 1) expected.push("memberships");
     if (model.map) expected.push("map");
     if (model.goodness) expected.push("goodness");
@@ -78,9 +83,20 @@ async function checkNumbers(tab, data, problems) {
     for (const one of seen.sizes) near(one.value, group(one.group).weight, `size of group ${one.group}`);
     const measure = model.groups.some((g) => g.utilities) ? "utilities" : "mean_place";
     for (const one of seen.utilities) near(one.value, group(one.group)[measure][one.item], `${measure} of item ${one.item} in group ${one.group}`);
-    for (const one of seen.first) near(one.value, one.group === "all" ? model.first_place[one.item] : group(one.group).first_place[one.item], `first places of item ${one.item}`);
-    for (const [item, places] of seen.bumpItems) for (const [label, place] of places) if (group(label).order[place - 1] !== item) problems.push(`consensus: item ${item} is not at place ${place} of group ${label}`);
-    for (const one of seen.pairs) { const m = model.pairs.items.length; near(one.value, model.pairs.everyone[model.pairs.items.indexOf(Number(one.item)) * m + model.pairs.items.indexOf(Number(one.other))] / 1000, `pair ${one.item}, ${one.other}`); }
+    // Counted where there are data, else the model's.
+    const tally = (label) => (label === "all" || k === 1 ? model.counted?.everyone : model.counted?.groups[Number(label) - 1]);
+    for (const one of seen.first) {
+      const found = tally(one.group);
+      if (found?.num_rankings === 0) continue;
+      near(one.value, found ? found.first[one.item] / found.num_rankings : one.group === "all" ? model.first_place[one.item] : group(one.group).first_place[one.item], `first places of item ${one.item}`);
+    }
+    for (const [item, places] of seen.bumpItems) for (const [label, place] of places) if ((label === "all" ? model : group(label)).order[place - 1] !== item) problems.push(`consensus: item ${item} is not at place ${place} of group ${label}`);
+    for (const one of seen.pairs) {
+      const items = model.counted?.pair_items ?? model.pairs.items, m = items.length, a = items.indexOf(Number(one.item)), b = items.indexOf(Number(one.other)), above = model.counted?.everyone.above;
+      const sum = above ? above[a * m + b] + above[b * m + a] : 0;
+      if (above && sum === 0) continue;
+      near(one.value, above ? above[a * m + b] / sum : model.pairs.everyone[a * m + b] / 1000, `pair ${one.item}, ${one.other}`);
+    }
     for (const one of seen.members) near(one.value, model.memberships.groups[one.group - 1][one.level], `memberships of group ${one.group}`);
     if (model.map && Number(seen.points) !== model.map.x.length) problems.push("the map has not all points");
     for (const one of seen.coefficients) near(one.value, model.regression.lambda[one.class][one.feature], `coefficient ${one.feature} of class ${one.class}`);
@@ -94,7 +110,7 @@ async function checkNumbers(tab, data, problems) {
     if (Math.min(seen.sizes.length ? 1 : 0, k > 1 ? 1 : 0) !== (k > 1 ? 1 : 0)) problems.push("no sizes were read");
   }
   if (data.selection) { expected.push("selection"); for (const one of seen.selection) { const row = data.selection.table.find((r) => r.k === Number(one.k)); if (![row.bic, row.aic, row.icl, row.heldout_mean, row.loglik].some((v) => typeof v === "number" && Math.abs(v - Number(one.value)) < 1e-6 * Math.abs(v))) problems.push(`selection: ${one.value} for ${one.k}`); } }
-  if (data.comparison) { expected.push("comparison"); for (const one of seen.compare) near(one.value, data.comparison.table.find((r) => r.name === one.name)?.heldout_mean, `held-out of ${one.name}`); }
+  if (data.comparison) { expected.push("comparison"); for (const one of seen.compare) near(one.value, data.comparison.table.length > 1 ? data.comparison.table.find((r) => r.name === one.name)?.difference ?? 0 : data.comparison.table[0].heldout_mean, `held-out of ${one.name}`); }
   if (data.models.length > 1) expected.push("models");
   if (data.changes) expected.push("changes");
   if (data.data) expected.push("mentions");
@@ -114,7 +130,7 @@ async function checkUse(tab, data, problems) {
     if (!(await tab.locator(".tooltip").isVisible())) problems.push("arrow keys show no numbers");
     await tab.keyboard.press("Escape");
     await chart.evaluate((e) => e.blur());
-    const mark = tab.locator("svg.chart .mark").first();
+    const ink = tab.locator("svg.chart .mark rect"), mark = ((await ink.count()) ? ink : tab.locator("svg.chart .mark")).first(); // the middle of a group of lines may be empty
     await mark.hover({ force: true });
     if (!(await tab.locator(".tooltip").isVisible())) problems.push("hover shows no numbers");
     await tab.mouse.move(0, 0);

@@ -12,6 +12,12 @@
 
 namespace caucus {
 
+double Dataset::blank_weight() const {
+  double sum = 0.0;
+  for (const BlankRow& one : blanks) sum += one.weight;
+  return sum;
+}
+
 DataTraits traits(const Dataset& data) {
   DataTraits result;
   const RankingSet& rankings = data.rankings;

@@ -20,16 +20,40 @@ struct Column {
   bool is_numeric() const { return texts.empty(); }
 };
 
+// A ranking of the file that takes no part: it lists nothing, or counts nothing (weight 0). Its place keeps the numbers of the
+// others.
+struct BlankRow {
+  std::size_t row;  // among all rankings of the file, from 0
+  double weight;
+};
+
 struct Dataset {
   std::vector<std::string> items;  // UTF-8, distinct
   RankingSet rankings;
+  std::vector<BlankRow> blanks;  // by row, ascending
   Unranked unranked = Unranked::last;
-  std::vector<Column> covariates;  // one value per row of rankings
+  std::vector<Column> covariates;        // one value per row of rankings
+  std::vector<Column> blank_covariates;  // the same columns, one value per blank row
   std::vector<std::string> warnings;
   std::string source;  // the file's name, for messages
 
   std::size_t num_items() const { return items.size(); }
+  std::size_t num_listed() const { return rankings.num_rows() + blanks.size(); }  // rankings of the file, blank ones too
+  double blank_weight() const;
 };
+
+// Calls listed(row, i) for row i of the rankings and blank(row, i) for the i-th blank one, in the order of the file, whose rows
+// count from 0.
+template <class Listed, class Blank>
+void for_each_file_row(const Dataset& data, Listed&& listed, Blank&& blank) {
+  std::size_t next = 0;
+  for (std::size_t row = 0; row < data.num_listed(); ++row) {
+    if (next < data.blanks.size() && data.blanks[next].row == row)
+      blank(row, next++);
+    else
+      listed(row, row - next);
+  }
+}
 
 // How the rankings of a data set look, and so which families can take it.
 enum class DataKind { complete, partial, pairwise };

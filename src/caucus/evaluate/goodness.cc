@@ -115,7 +115,7 @@ GoodnessCheck judge(std::string name, std::size_t begin, std::size_t end, std::s
 }  // namespace
 
 Goodness goodness_of_fit(const FittedModel& model, const Dataset& data, const GoodnessOptions& options) {
-  if (data.rankings.has_ties() && model.to_json().contains("ties"))
+  if (data.rankings.has_ties() && model.ties_are_outcomes())
     throw DataError("the model takes a tie as an outcome of its own; goodness of fit is checked on rankings without ties only");
   const RankingSet& rankings = data.rankings;
 

@@ -2,11 +2,14 @@
 
 #include <cmath>
 
+#include "caucus/data/weights.h"
+
 namespace caucus {
 
 namespace {
 
-// Weighted mean and the standard error of that mean; a ballot of weight w is w ballots.
+// Weighted mean and the standard error of that mean. A ballot of whole weight w is w ballots; of other weights only their ratios
+// count, and the number of ballots is the effective one.
 PairedDifference mean_and_error(std::span<const double> values, std::span<const double> weights) {
   double total = 0.0, sum = 0.0;
   for (std::size_t i = 0; i < values.size(); ++i) total += weights[i], sum += weights[i] * values[i];
@@ -14,7 +17,8 @@ PairedDifference mean_and_error(std::span<const double> values, std::span<const 
   const double mean = sum / total;
   double squares = 0.0;
   for (std::size_t i = 0; i < values.size(); ++i) squares += weights[i] * (values[i] - mean) * (values[i] - mean);
-  return {mean, total > 1.0 ? std::sqrt(squares / (total - 1.0) / total) : 0.0};
+  const double size = effective_size(weights);
+  return {mean, size > 1.0 ? std::sqrt(squares / (size - 1.0) / total) : 0.0};
 }
 
 }  // namespace

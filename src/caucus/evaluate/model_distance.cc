@@ -16,38 +16,35 @@
 namespace caucus {
 namespace {
 
-struct Group {
+// A group in the numbering of items that both models share.
+struct Side {
   std::vector<ItemId> order;      // best first
   std::vector<double> utilities;  // centred; empty: none
 };
 
 // position[i]: where item i of the model stands in the common numbering.
-std::vector<Group> groups_of(const FittedModel& model, std::span<const ItemId> position) {
-  const nlohmann::json json = model.to_json();
-  std::vector<Group> groups;
-  if (json.contains("components"))
-    for (const nlohmann::json& component : json.at("components")) {
-      Group group;
-      if (component.contains("utilities")) {
-        const auto utilities = component.at("utilities").get<std::vector<double>>();
-        group.utilities.resize(utilities.size());
-        for (std::size_t i = 0; i < utilities.size(); ++i) group.utilities[position[i]] = utilities[i];
-        centre(std::span(group.utilities));
-        group.order.resize(utilities.size());
-        std::iota(group.order.begin(), group.order.end(), ItemId{0});
-        std::ranges::stable_sort(group.order, [&](ItemId a, ItemId b) { return group.utilities[a] > group.utilities[b]; });
-      } else if (component.contains("consensus")) {
-        for (const auto& item : component.at("consensus")) group.order.push_back(position[item.get<std::size_t>()]);
-      }
-      if (group.order.size() == position.size()) groups.push_back(std::move(group));
+std::vector<Side> sides_of(const FittedModel& model, std::span<const ItemId> position) {
+  std::vector<Side> sides;
+  for (const Group& group : model.profile()) {
+    if (group.order.empty()) continue;
+    Side side;
+    if (!group.utilities.empty()) {
+      side.utilities.resize(group.utilities.size());
+      for (std::size_t i = 0; i < group.utilities.size(); ++i) side.utilities[position[i]] = group.utilities[i];
+      centre(std::span(side.utilities));
+      side.order = order_by(side.utilities);
+    } else {
+      for (const ItemId item : group.order) side.order.push_back(position[item]);
     }
-  if (groups.empty())
+    sides.push_back(std::move(side));
+  }
+  if (sides.empty())
     throw DataError(
         fmt::format("a model of the family '{}' has no groups with utilities or a consensus ranking to compare", model.family()));
-  return groups;
+  return sides;
 }
 
-double squared_gap(const Group& a, const Group& b) {
+double squared_gap(const Side& a, const Side& b) {
   double sum = 0.0;
   for (std::size_t i = 0; i < a.utilities.size(); ++i) sum += (a.utilities[i] - b.utilities[i]) * (a.utilities[i] - b.utilities[i]);
   return sum;
@@ -69,8 +66,8 @@ ModelDistance distance_between(const FittedModel& first, const FittedModel& seco
   if (other.size() != n)
     throw DataError(fmt::format("the first model has {} items, the second {}; expected the same items", n, other.size()));
 
-  const std::vector<Group> a = groups_of(first, own), b = groups_of(second, other);
-  const auto has_utilities = [](const Group& group) { return !group.utilities.empty(); };
+  const std::vector<Side> a = sides_of(first, own), b = sides_of(second, other);
+  const auto has_utilities = [](const Side& side) { return !side.utilities.empty(); };
   const bool both = std::ranges::all_of(a, has_utilities) && std::ranges::all_of(b, has_utilities);
   // Square, with free places where one model has fewer groups.
   const std::size_t size = std::max(a.size(), b.size());

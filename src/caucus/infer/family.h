@@ -3,7 +3,6 @@
 #pragma once
 
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,11 +10,14 @@
 #include "caucus/base/options.h"
 #include "caucus/data/dataset.h"
 #include "caucus/infer/run.h"
-#include "caucus/io/stream.h"
+#include "caucus/result/criterion.h"
 #include "caucus/result/fit_summary.h"
 #include "caucus/result/fitted_model.h"
+#include "caucus/result/model_record.h"
 
 namespace caucus {
+
+class RankingStream;
 
 // The kinds of rankings a family or one of its methods takes.
 struct Accepts {
@@ -36,12 +38,25 @@ struct MethodInfo {
   Accepts accepts;
 };
 
+// What a tied ballot means to a family: the event that one of the consistent rankings occurred, or an outcome of its own. These are
+// different sample spaces, and likelihoods of tied data must not be held against each other across them.
+enum class TieMeaning { event, outcome };
+
+// Everything that the outside needs to know of a family: nothing else names one.
 struct FamilyInfo {
-  std::string name;
-  std::string summary;
+  std::string name;                 // as on the command line and in model files
+  std::string title;                // "Plackett-Luce mixture"
+  std::string summary;              // half a line, for lists
+  std::string words;                // how the model thinks of a voter, for readers who know no statistics
   std::vector<MethodInfo> methods;  // the first is the default
   std::vector<OptionInfo> options;
-  bool starts_from_labels = false;  // uses Run::labels
+  TieMeaning ties = TieMeaning::event;
+  Criterion default_criterion = Criterion::ebic;  // by which select chooses the number of groups
+  bool fits_ballot_weights = false;               // every ballot has weights of its own, which no information criterion counts
+  bool starts_from_labels = false;                // uses Run::labels
+  bool compared_by_default = false;               // among the contenders where a user names none
+
+  bool has_option(std::string_view option) const;
 };
 
 struct FitOutcome {
@@ -53,28 +68,21 @@ class Family {
  public:
   virtual ~Family() = default;
   virtual FamilyInfo info() const = 0;
-  // `options` may hold "components" and "method" like any other option.
-  virtual FitOutcome fit(const Dataset& data, const OptionMap& options, const Run& run) const = 0;
+  // `options` may hold "components" and "method" like any other option. Whatever of the summary is the same in all families is
+  // filled in here, once: time, seed, threads, log-likelihood, entropy, what the criteria count.
+  FitOutcome fit(const Dataset& data, const OptionMap& options, const Run& run) const;
   // Does a fit with these options need no more than counts, so that the rankings may go by in pieces? Then fit_stream() gives the
   // same parameters as fit(), and its memory does not grow with the number of rankings.
   virtual bool takes_stream(const OptionMap& options) const;
-  virtual FitOutcome fit_stream(RankingStream& rankings, const OptionMap& options, const Run& run) const;
+  FitOutcome fit_stream(RankingStream& rankings, const OptionMap& options, const Run& run) const;
   // From a model file that holds at least schema, family, items and components. Throws DataError.
-  virtual std::unique_ptr<FittedModel> load(const nlohmann::json& model) const = 0;
-};
+  virtual std::unique_ptr<FittedModel> load(const ModelRecord& file) const = 0;
 
-// Reads keys of a model file with errors that name the key: "components[1].weight: expected a number".
-namespace model_json {
-std::vector<std::string> items(const nlohmann::json& model);
-Unranked unranked(const nlohmann::json& model);  // "last" where absent
-const nlohmann::json& components(const nlohmann::json& model);
-double number(const nlohmann::json& object, const char* key, std::string_view where);
-std::vector<double> numbers(const nlohmann::json& object, const char* key, std::size_t size, std::string_view where);
-// A consensus: a permutation of 0..n-1.
-std::vector<ItemId> permutation(const nlohmann::json& object, const char* key, std::size_t size, std::string_view where);
-// Weights of all components, checked to be non-negative and to sum to one (1e-6), then normalised.
-// A single component may leave its weight out.
-std::vector<double> weights(const nlohmann::json& components);
-}  // namespace model_json
+ protected:
+  // The algorithm. It need not fill in what fit() does; a log-likelihood or an entropy that fell off on the way is kept.
+  virtual FitOutcome do_fit(const Dataset& data, const OptionMap& options, const Run& run) const = 0;
+  // As do_fit, with log-likelihood and entropy: the rankings are gone afterwards.
+  virtual FitOutcome do_fit_stream(RankingStream& rankings, const OptionMap& options, const Run& run) const;
+};
 
 }  // namespace caucus

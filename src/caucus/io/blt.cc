@@ -86,7 +86,7 @@ class BltReader {
         pending_ = true;
         return;
       }
-      if (first == '-' && rows_.builder().num_rows() == 0 && rows_.num_empty() == 0) {
+      if (first == '-' && rows_.builder().num_rows() == 0 && !rows_.any_blank()) {
         read_withdrawn();
         continue;
       }
@@ -132,10 +132,7 @@ class BltReader {
       if (token == "-") continue;
       if (!read_group(token)) return false;
     }
-    if (*weight > 0.0)
-      rows_.finish(*weight);
-    else
-      ++num_zero_;
+    rows_.finish(*weight);
     return true;
   }
 
@@ -201,9 +198,9 @@ class BltReader {
 
   Dataset finish() {
     Dataset data;
-    if (rows_.builder().num_rows() == 0 && rows_.num_empty() + num_zero_ == 0)
+    if (rows_.builder().num_rows() == 0 && !rows_.any_blank())
       throw DataError(source_.name() + ": found no ballots, expected lines such as '3 1 2 0'");
-    data.rankings = rows_.builder().build();
+    rows_.build(data);
     if (data.rankings.empty()) throw DataError(source_.name() + ": every ballot is empty");
     // Items in the order of their numbers: those with a name, and those that ballots list.
     std::vector<std::uint64_t> numbers = numbers_;
@@ -222,8 +219,7 @@ class BltReader {
     data.rankings.renumber(new_ids);
     data.items = settle_names(names, fallback, data.warnings);
     data.unranked = options_.unranked.value_or(Unranked::last);
-    warn_empty_ballots(rows_, data.warnings);
-    if (num_zero_ > 0) data.warnings.push_back(fmt::format("{} ballots with a count of 0 were dropped", num_zero_));
+    warn_blank_ballots(rows_, blank_ballots, data.warnings);
     if (names_.size() != claimed_)
       data.warnings.push_back(fmt::format("the first line says {} candidates, the file names {}", claimed_, names_.size()));
     if (num_withdrawn_ > 0)
@@ -245,7 +241,6 @@ class BltReader {
   NumberIndex index_;
   std::vector<std::uint64_t> numbers_;  // of ids, in order of first sight
   std::vector<std::string> names_;
-  std::size_t num_zero_ = 0;
   std::size_t num_withdrawn_ = 0;
 };
 

@@ -5,7 +5,12 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <optional>
+#include <span>
 
+#include "caucus/io/battle.h"
+#include "caucus/io/nobody.h"
+#include "caucus/io/order_text.h"
 #include "caucus/io/text.h"
 
 namespace caucus {
@@ -14,26 +19,36 @@ namespace {
 
 constexpr std::size_t none = static_cast<std::size_t>(-1);
 
-// Lower case without anything but letters and digits: "User ID" and "user_id" are "userid".
-std::string plain(std::string_view name) {
-  std::string result;
-  for (const char c : lower_case(name))
-    if (is_digit(c) || (c >= 'a' && c <= 'z')) result += c;
-  return result;
+// A part of the text, in any case; * in it is any text.
+bool contains_ignoring_case(std::string_view text, std::string_view part) {
+  return matches_pattern(text, fmt::format("*{}*", part));
+}
+
+std::string list_header(const std::vector<std::string>& header) {
+  std::string text;
+  for (const std::string& name : header) {
+    if (text.size() > 200) return text + ", ...";
+    text += (text.empty() ? "" : ", ") + name;
+  }
+  return text;
 }
 
 struct Finder {
+  const CsvHead& head;
   const std::vector<std::string>& header;
   const CsvSample& sample;
   const ReadOptions& options;
   const std::string& file;
   std::vector<std::string> names;  // plain
 
-  std::size_t named(std::initializer_list<std::string_view> candidates) const {
+  std::size_t named(std::span<const std::string_view> candidates) const {
     for (const std::string_view candidate : candidates)
       for (std::size_t i = 0; i < names.size(); ++i)
         if (names[i] == candidate) return i;
     return none;
+  }
+  std::size_t named(std::initializer_list<std::string_view> candidates) const {
+    return named(std::span(candidates.begin(), candidates.size()));
   }
   std::size_t voter() const {
     return named({"voter", "voterid", "user", "userid", "ballot", "ballotid", "judge", "judgeid", "assessor", "rater", "respondent",
@@ -42,39 +57,6 @@ struct Finder {
   std::size_t item() const {
     return named({"item", "itemid", "candidate", "candidateid", "alternative", "choice", "movie", "movieid", "product", "productid",
                   "option", "name", "object", "driver", "team", "player", "model"});
-  }
-
-  // A column that numbers a rank: "rank1", "Choice 2", "3rd choice", "pos10". 0 where it is none.
-  static std::uint64_t rank_number(std::string_view name) {
-    static constexpr std::string_view words[] = {"rank",       "ranking", "choice", "pos", "position",
-                                                 "preference", "pref",    "place",  "vote"};
-    const std::string text = plain(name);
-    std::size_t begin = 0;
-    while (begin < text.size() && !is_digit(text[begin])) ++begin;
-    std::size_t end = begin;
-    while (end < text.size() && is_digit(text[end])) ++end;
-    const auto number = parse_count(std::string_view(text).substr(begin, end - begin));
-    if (!number) return 0;
-    const std::string_view before = std::string_view(text).substr(0, begin);
-    std::string_view after = std::string_view(text).substr(end);
-    for (const std::string_view ordinal : {"st", "nd", "rd", "th"})
-      if (before.empty() && after.starts_with(ordinal)) after.remove_prefix(2);
-    const auto is_word = [](std::string_view word) { return std::ranges::find(words, word) != std::end(words); };
-    return (is_word(before) && after.empty()) || (before.empty() && is_word(after)) ? *number : 0;
-  }
-
-  // Columns rank1..rankT in order of their numbers; empty where they do not run 1, 2, ..., T.
-  std::vector<std::size_t> rank_columns() const {
-    std::vector<std::pair<std::uint64_t, std::size_t>> found;
-    for (std::size_t i = 0; i < header.size(); ++i)
-      if (const std::uint64_t number = rank_number(header[i]); number > 0) found.emplace_back(number, i);
-    std::ranges::sort(found);
-    std::vector<std::size_t> columns;
-    for (std::size_t i = 0; i < found.size(); ++i) {
-      if (found[i].first != i + 1) return {};
-      columns.push_back(found[i].second);
-    }
-    return columns;
   }
 
   // Columns "rank_Adam" or "rank:Adam"; with "rank:" the rest may be a number too.
@@ -97,24 +79,88 @@ struct Finder {
     return header[column].empty() || (layout.weight && *layout.weight == column) || column == voter();
   }
 
-  // Every row of these columns is a permutation of 1..k, empty cells aside, and some row ranks at least two.
-  bool rows_are_permutations(const std::vector<std::size_t>& columns) const {
+  // The rank in a cell: 0 for none, nothing for a cell that is no rank.
+  std::optional<std::uint64_t> rank_in(std::size_t row, std::size_t column) const {
+    const std::string_view cell = column < sample[row].size() ? std::string_view(sample[row][column]) : std::string_view();
+    if (names_nobody(cell)) return 0;
+    const auto rank = parse_count(cell);
+    return rank && *rank <= header.size() ? rank : std::nullopt;
+  }
+
+  // Can these cells be ranks? The row where they cannot is told.
+  bool holds_ranks(std::size_t column, std::size_t* bad_row = nullptr) const {
     bool any = false;
-    for (const auto& row : sample) {
-      std::vector<std::uint64_t> ranks;
-      for (const std::size_t column : columns) {
-        const std::string_view cell = column < row.size() ? std::string_view(row[column]) : std::string_view();
-        if (cell.empty() || cell == "NA") continue;
-        const auto rank = parse_count(cell);
-        if (!rank) return false;
-        ranks.push_back(*rank);
-      }
-      std::ranges::sort(ranks);
-      for (std::size_t i = 0; i < ranks.size(); ++i)
-        if (ranks[i] != i + 1) return false;
-      any = any || ranks.size() >= 2;
+    for (std::size_t row = 0; row < sample.size(); ++row) {
+      const auto rank = rank_in(row, column);
+      if (!rank && bad_row != nullptr) *bad_row = row;
+      if (!rank) return false;
+      any = any || *rank > 0;
     }
     return any;
+  }
+
+  bool of_contest(std::size_t column) const {
+    if (options.contest.empty()) return true;
+    return contains_ignoring_case(header[column], options.contest) ||
+           (column < head.labels.size() && contains_ignoring_case(head.labels[column], options.contest));
+  }
+
+  // The longest run of neighbouring columns whose rows are permutations of 1..k, empty cells aside: all rows, or but for a share of
+  // them that voters got wrong. Most rows must rank two or more.
+  std::vector<std::size_t> longest_run(const CsvLayout& layout, double share_wrong, const std::vector<std::size_t>& besides) const {
+    const auto allowed = static_cast<std::size_t>(share_wrong * static_cast<double>(sample.size()));
+    std::vector<bool> fits(header.size());
+    for (std::size_t i = 0; i < header.size(); ++i)
+      fits[i] = !is_other(i, layout) && of_contest(i) && std::ranges::find(besides, i) == besides.end() && holds_ranks(i);
+    std::size_t best_begin = 0, best_size = 0;
+    for (std::size_t begin = 0; begin < header.size(); ++begin) {
+      if (header.size() - begin <= best_size) break;
+      std::vector<std::vector<bool>> seen(sample.size(), std::vector<bool>(header.size() + 1, false));
+      std::vector<std::uint64_t> count(sample.size(), 0), largest(sample.size(), 0);
+      std::vector<bool> twice(sample.size(), false);
+      for (std::size_t end = begin; end < header.size() && fits[end]; ++end) {
+        std::size_t num_wrong = 0, num_twice = 0, num_listed = 0, num_long = 0;
+        for (std::size_t row = 0; row < sample.size(); ++row) {
+          if (const std::uint64_t rank = *rank_in(row, end); rank > 0) {
+            twice[row] = twice[row] || seen[row][rank];
+            seen[row][rank] = true;
+            largest[row] = std::max(largest[row], rank);
+            ++count[row];
+          }
+          num_twice += twice[row] ? 1 : 0;
+          num_wrong += twice[row] || largest[row] != count[row] ? 1 : 0;
+          num_listed += count[row] > 0 ? 1 : 0;
+          num_long += count[row] > 1 ? 1 : 0;
+        }
+        if (num_twice > allowed) break;  // no further column mends that
+        const std::size_t size = end + 1 - begin;
+        if (num_wrong <= allowed && 2 * num_long >= num_listed && num_long > 0 && size > best_size) {
+          best_begin = begin;
+          best_size = size;
+        }
+      }
+    }
+    std::vector<std::size_t> columns;
+    for (std::size_t i = 0; i < best_size; ++i) columns.push_back(best_begin + i);
+    return columns;
+  }
+
+  // Columns of ranks among ids and demographics: three or more, or all there are.
+  std::vector<std::size_t> rank_run(const CsvLayout& layout) const {
+    if (header.size() > 3000) return {};
+    for (const double share_wrong : {0.0, 0.1}) {
+      std::vector<std::size_t> run = longest_run(layout, share_wrong, {});
+      if (run.size() < 2 || (run.size() < 3 && run.size() < remaining(layout).size())) continue;
+      const std::vector<std::size_t> other = longest_run(layout, share_wrong, run);
+      if (other.size() >= 3)
+        throw DataError(
+            fmt::format("{}: found two rankings, in the columns {} to {} and {} to {}; choose one with --contest (a part of "
+                        "its columns' names) or --from csv-matrix --columns NAME,NAME,...",
+                        file, show_text(header[run.front()]), show_text(header[run.back()]), show_text(header[other.front()]),
+                        show_text(header[other.back()])));
+      return run;
+    }
+    return {};
   }
 
   // Columns whose names share a stem and end in a number: j1, j2, ..., j100.
@@ -136,14 +182,10 @@ struct Finder {
   }
 
   bool pairwise(CsvLayout& layout) const {
-    std::size_t a =
-        named({"modela", "itema", "a", "playera", "teama", "left", "item1", "player1", "team1", "model1", "optiona", "option1"});
-    std::size_t b =
-        named({"modelb", "itemb", "b", "playerb", "teamb", "right", "item2", "player2", "team2", "model2", "optionb", "option2"});
-    const std::size_t winner = named({"winner", "preferred", "chosen", "won"});
-    const std::size_t loser = named({"loser", "notpreferred", "rejected", "lost"});
+    const std::size_t a = named(battle::first), b = named(battle::second);
+    const std::size_t winner = named(battle::winner), loser = named(battle::loser);
     if (a != none && b != none) {
-      const std::size_t result = winner != none ? winner : named({"result", "outcome", "preference", "vote", "label"});
+      const std::size_t result = winner != none ? winner : named(battle::result);
       if (result != none) {
         layout.columns = {a, b, result};
         return true;
@@ -171,8 +213,10 @@ struct Finder {
     layout.columns = {who, what, value};
     return true;
   }
-  bool long_form(CsvLayout& layout) const { return triple(layout, named({"rank", "ranking", "position", "place", "pos"})); }
-  bool ratings(CsvLayout& layout) const { return triple(layout, named({"rating", "score", "stars", "value", "utility"})); }
+  std::size_t rank_column() const { return named({"rank", "ranking", "position", "place", "pos"}); }
+  std::size_t rating_column() const { return named({"rating", "score", "stars", "value", "utility"}); }
+  bool long_form(CsvLayout& layout) const { return triple(layout, rank_column()); }
+  bool ratings(CsvLayout& layout) const { return triple(layout, rating_column()); }
 
   std::vector<std::size_t> remaining(const CsvLayout& layout) const {
     std::vector<std::size_t> columns;
@@ -184,34 +228,19 @@ struct Finder {
   void find_weight(CsvLayout& layout) const {
     if (options.weight_column.empty()) {
       for (std::size_t i = 0; i < header.size() && !layout.weight; ++i) {
-        if (header[i] == "count" || header[i] == "ballot_weight") layout.weight = i;
-        if (header[i] == "weight") {
+        if (names[i] == "count" || names[i] == "ballotweight") layout.weight = i;
+        if (names[i] == "weight") {
           layout.weight = i;
           layout.weight_guessed_by_loose_name = true;
         }
       }
     } else if (options.weight_column != "none" || std::ranges::find(header, "none") != header.end()) {
-      layout.weight = column_named(options.weight_column);
+      layout.weight = find_columns({options.weight_column}, header, file).front();
     }
-  }
-
-  std::size_t column_named(std::string_view name) const {
-    for (std::size_t i = 0; i < header.size(); ++i)
-      if (header[i] == name) return i;
-    throw UsageError(fmt::format("{}: no column {}; there are: {}", file, show_text(name), list_header()));
-  }
-
-  std::string list_header() const {
-    std::string text;
-    for (const std::string& name : header) {
-      if (text.size() > 200) return text + ", ...";
-      text += (text.empty() ? "" : ", ") + name;
-    }
-    return text;
   }
 
   void use_stated_columns(CsvLayout& layout) const {
-    for (const std::string& name : options.columns) layout.columns.push_back(column_named(name));
+    layout.columns = find_columns(options.columns, header, file);
     const std::size_t count = layout.columns.size();
     const auto need = [&](bool met, std::string_view what) {
       if (!met) throw UsageError(fmt::format("columns: {} needs {}, not {} names", name_of(layout.format), what, count));
@@ -231,23 +260,74 @@ struct Finder {
         break;
       case Format::csv_matrix:
         need(count >= 2, "two or more item columns");
-        for (const std::string& name : options.columns) layout.items.push_back(name);
+        name_items(layout);
+        break;
+      case Format::csv_order:
+        need(count == 1, "the column that holds the ranking");
         break;
       default:
         need(count >= 1, "one column per rank");
         break;
     }
-    if (layout.ratings_matrix)
-      for (const std::string& name : options.columns) layout.items.push_back(name);
+    if (layout.ratings_matrix) name_items(layout);
   }
 
   void name_items(CsvLayout& layout) const {
-    for (const std::size_t column : layout.columns) layout.items.push_back(header[column]);
+    for (const std::size_t column : layout.columns)
+      layout.items.push_back(column < head.labels.size() && !head.labels[column].empty() ? head.labels[column] : header[column]);
   }
 
   bool wide(CsvLayout& layout) const {
-    layout.columns = rank_columns();
-    return !layout.columns.empty();
+    std::vector<Contest> contests = find_contests(header);
+    std::erase_if(contests, [](const Contest& one) {
+      return one.missing > 0 || (one.columns.size() < 2 && !one.name.empty());  // "first name" alone is no contest
+    });
+    const auto longest_first = [](const Contest& a, const Contest& b) { return a.columns.size() > b.columns.size(); };
+    if (!options.contest.empty() && !contests.empty()) {
+      std::vector<Contest> chosen;
+      for (const Contest& one : contests)
+        if (contains_ignoring_case(one.name, options.contest)) chosen.push_back(one);
+      if (chosen.size() == 1 || !(options.recalled && chosen.empty())) {
+        if (chosen.size() != 1)
+          throw UsageError(fmt::format("{}: --contest {} names {} contests; there are: {}", file, show_text(options.contest),
+                                       chosen.empty() ? "none of the" : "several", list_contests(contests)));
+        contests = std::move(chosen);
+      }
+    }
+    // Columns called by their rank alone come before those of some contest.
+    if (std::ranges::any_of(contests, [](const Contest& one) { return one.name.empty(); }))
+      std::erase_if(contests, [](const Contest& one) { return !one.name.empty(); });
+    if (contests.empty()) return false;
+    std::ranges::stable_sort(contests, longest_first);
+    if (contests.size() > 1 && !contests[0].name.empty())
+      throw DataError(fmt::format("{}: found {} contests; choose one with --contest, as in --contest {}: {}", file, contests.size(),
+                                  show_text(contests[0].name), list_contests(contests)));
+    layout.columns = contests[0].columns;
+    return true;
+  }
+  static std::string list_contests(const std::vector<Contest>& contests) {
+    std::vector<std::string> shown;
+    for (const Contest& one : contests) shown.push_back(show_text(one.name));
+    return fmt::format("{}", fmt::join(shown, ", "));
+  }
+
+  // The column of whole rankings, "A>B=C".
+  bool order(CsvLayout& layout) const {
+    std::size_t best = none, most = 0;
+    for (std::size_t i = 0; i < header.size(); ++i) {
+      std::size_t marked = 0, filled = 0;
+      for (const auto& row : sample) {
+        const std::string_view cell = i < row.size() ? std::string_view(row[i]) : std::string_view();
+        filled += names_nobody(cell) ? 0 : 1;
+        marked += has_order_mark(cell) ? 1 : 0;
+      }
+      if (2 * marked < filled || marked <= most) continue;
+      best = i;
+      most = marked;
+    }
+    if (best == none) return false;
+    layout.columns = {best};
+    return true;
   }
   bool prefixed_matrix(CsvLayout& layout) const {
     layout.columns = prefixed_columns(layout.items);
@@ -267,20 +347,58 @@ struct Finder {
     if (ratings(layout)) return as(Format::csv_ratings);
     if (wide(layout)) return as(Format::csv_wide);
     if (prefixed_matrix(layout)) return as(Format::csv_matrix);
-    layout.columns = remaining(layout);
-    if (layout.columns.size() >= 2 && rows_are_permutations(layout.columns)) {
+    if (order(layout)) return as(Format::csv_order);
+    layout.columns = rank_run(layout);
+    if (!layout.columns.empty()) {
       name_items(layout);
       return as(Format::csv_matrix);
     }
+    layout.columns = remaining(layout);
     if (voter() == 0 && share_a_stem(layout.columns) && all_numbers(layout.columns)) {
       name_items(layout);
       layout.ratings_matrix = true;
       return as(Format::csv_ratings);
     }
-    throw DataError(
-        fmt::format("{}: found a table with the columns {}, but no ranking in it; state the format and the columns, as in "
-                    "--from csv-wide --columns first,second,third or --from csv-ratings --columns user,item,rating",
-                    file, list_header()));
+    throw DataError(explain(layout));
+  }
+
+  std::string found_of(std::initializer_list<std::pair<std::string_view, std::size_t>> wanted) const {
+    std::string there, missing;
+    for (const auto& [what, column] : wanted) {
+      if (column == none)
+        missing += fmt::format("{}{}", missing.empty() ? "" : ", ", what);
+      else
+        there += fmt::format("{}{} {}", there.empty() ? "" : ", ", what, show_text(header[column]));
+    }
+    return there.empty() ? "found none of them" : fmt::format("found {}, but no {}", there, missing);
+  }
+
+  // What each layout would need, and what stood in the way.
+  std::string explain(const CsvLayout& layout) const {
+    std::string text = fmt::format(
+        "{}: found a table with the columns {}, but no ranking in it. What each layout would need:", file, list_header(header));
+    std::string ranks = "found none";
+    for (const Contest& one : find_contests(header))
+      if (one.missing > 0)
+        ranks = fmt::format("found {}, but no column for rank {}", show_text(header[one.columns.front()]), one.missing);
+    text += fmt::format("\n  csv-wide: columns such as rank1, rank2 or First Choice, Second Choice with names in them; {}", ranks);
+    std::string cells = "no column holds ranks";
+    for (const std::size_t column : remaining(layout)) {
+      std::size_t row = 0;
+      if (holds_ranks(column, &row) || sample.empty()) continue;
+      cells = fmt::format("column {} has {} in line {}", show_text(header[column]),
+                          show_text(column < sample[row].size() ? sample[row][column] : std::string()), head.first_line + row);
+      break;
+    }
+    text += fmt::format("\n  csv-matrix: neighbouring columns named after items with ranks 1, 2, ... in each row; {}", cells);
+    text += fmt::format("\n  csv-long: columns voter, item, rank; {}",
+                        found_of({{"voter", voter()}, {"item", item()}, {"rank", rank_column()}}));
+    text += fmt::format("\n  csv-ratings: columns user, item, rating; {}",
+                        found_of({{"user", voter()}, {"item", item()}, {"rating", rating_column()}}));
+    text += fmt::format("\n  csv-pairwise: columns a, b, winner or winner, loser; {}",
+                        found_of({{"a", named(battle::first)}, {"b", named(battle::second)}, {"winner", named(battle::winner)}}));
+    text += "\n  csv-order: a column with rankings such as A>B=C; found none";
+    return text + "\nState the format and the columns, as in --from csv-wide --columns first,second,third";
   }
 
   CsvLayout for_format(CsvLayout layout) const {
@@ -298,6 +416,9 @@ struct Finder {
       case Format::csv_wide:
         found = wide(layout);
         break;
+      case Format::csv_order:
+        found = order(layout);
+        break;
       default:
         found = prefixed_matrix(layout);
         break;
@@ -308,7 +429,11 @@ struct Finder {
     switch (layout.format) {
       case Format::csv_wide:
         break;
+      case Format::csv_order:
+        if (layout.columns.size() > 1) layout.columns = {layout.columns.back()};
+        break;
       case Format::csv_matrix:
+        if (const std::vector<std::size_t> run = rank_run(layout); !run.empty()) layout.columns = run;
         name_items(layout);
         break;
       case Format::csv_ratings:
@@ -328,17 +453,52 @@ struct Finder {
               fmt::format("{}:1:1: found {} columns, expected the three of {}", file, header.size(), name_of(layout.format)));
         break;
     }
-    if (layout.columns.empty()) throw DataError(fmt::format("{}:1:1: found no column to rank by in: {}", file, list_header()));
+    if (layout.columns.empty())
+      throw DataError(fmt::format("{}:1:1: found no column to rank by in: {}", file, list_header(header)));
     return layout;
   }
 };
 
 }  // namespace
 
-CsvLayout find_layout(const std::vector<std::string>& header, const CsvSample& sample, const ReadOptions& options, Format format,
-                      const std::string& file) {
-  Finder finder{header, sample, options, file, {}};
-  for (const std::string& name : header) finder.names.push_back(plain(name));
+std::vector<std::size_t> find_columns(const std::vector<std::string>& names, const std::vector<std::string>& header,
+                                      const std::string& file) {
+  const auto find = [&](std::string_view name) {
+    for (std::size_t i = 0; i < header.size(); ++i)
+      if (header[i] == name) return i;
+    for (std::size_t i = 0; i < header.size(); ++i)
+      if (equal_ignoring_case(header[i], name)) return i;
+    return none;
+  };
+  std::vector<std::size_t> columns;
+  for (const std::string& text : names) {
+    if (const std::size_t whole = find(text); whole != none) {
+      columns.push_back(whole);
+      continue;
+    }
+    // The longest name from here on that is a column, again and again: names may hold commas.
+    const std::vector<std::string> parts = split_list(text);
+    for (std::size_t begin = 0; begin < parts.size();) {
+      std::size_t found = none, end = parts.size();
+      for (; end > begin && found == none; --end) {
+        std::vector<std::string> piece(parts.begin() + static_cast<std::ptrdiff_t>(begin),
+                                       parts.begin() + static_cast<std::ptrdiff_t>(end));
+        found = find(fmt::format("{}", fmt::join(piece, ",")));
+        if (found == none) found = find(fmt::format("{}", fmt::join(piece, ", ")));
+      }
+      if (found == none) {
+        throw UsageError(fmt::format("{}: no column {}; there are: {}", file, show_text(parts[begin]), list_header(header)));
+      }
+      columns.push_back(found);
+      begin = end + 1;
+    }
+  }
+  return columns;
+}
+
+CsvLayout find_layout(const CsvHead& head, const ReadOptions& options, Format format, const std::string& file) {
+  Finder finder{head, head.header, head.sample, options, file, {}};
+  for (const std::string& name : head.header) finder.names.push_back(plain_name(name));
   CsvLayout layout;
   layout.format = format;
   finder.find_weight(layout);

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "caucus/io/csv_header.h"
 #include "caucus/io/io.h"
 
 namespace caucus {
@@ -15,7 +16,7 @@ struct CsvLayout {
   Format format = Format::automatic;
   // wide: the rank columns in order; matrix: the item columns; long: voter, item, rank; ratings: user, item, rating, or the item
   // columns where `ratings_matrix`; pairwise: a, b, winner, or winner, loser where `winner_loser`, or a, b, wins of a, wins of b
-  // and any number of tie counts where `counts`.
+  // and any number of tie counts where `counts`; order: the column.
   std::vector<std::size_t> columns;
   bool winner_loser = false;
   bool counts = false;
@@ -25,11 +26,21 @@ struct CsvLayout {
   bool weight_guessed_by_loose_name = false;
 };
 
-using CsvSample = std::vector<std::vector<std::string>>;  // the first rows, without the header
+// The first lines of a table.
+struct CsvHead {
+  std::vector<std::string> header;
+  std::vector<std::string> labels;  // better names of columns that are items; empty ones say nothing
+  CsvSample sample;                 // the first rows of ballots
+  std::size_t first_line = 2;       // of the sample
+};
 
 // Finds the layout from names, then from the first rows. `format` may be automatic. Throws UsageError for columns that are not
-// there, DataError where no ranking can be found; the message says how to state the columns.
-CsvLayout find_layout(const std::vector<std::string>& header, const CsvSample& sample, const ReadOptions& options, Format format,
-                      const std::string& file);
+// there, DataError where no ranking can be found; the message says what each layout would need.
+CsvLayout find_layout(const CsvHead& head, const ReadOptions& options, Format format, const std::string& file);
+
+// The columns that are meant: each text is a name, or a list of names with commas; names may have commas themselves. Throws
+// UsageError.
+std::vector<std::size_t> find_columns(const std::vector<std::string>& names, const std::vector<std::string>& header,
+                                      const std::string& file);
 
 }  // namespace caucus

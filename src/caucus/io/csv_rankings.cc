@@ -1,14 +1,18 @@
-// CSV in its five ranking forms.
+// CSV in its ranking forms.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <unordered_map>
 
+#include "caucus/io/battle.h"
 #include "caucus/io/csv.h"
 #include "caucus/io/csv_layout.h"
 #include "caucus/io/diagnostics.h"
+#include "caucus/io/nobody.h"
+#include "caucus/io/order_text.h"
 #include "caucus/io/readers.h"
 #include "caucus/io/table.h"
 #include "caucus/io/text.h"
@@ -37,6 +41,9 @@ class CsvRankings {
       case Format::csv_ratings:
         layout_.ratings_matrix ? read_rating_matrix() : read_triples();
         break;
+      case Format::csv_order:
+        read_orders();
+        break;
       default:
         read_triples();
         break;
@@ -47,22 +54,35 @@ class CsvRankings {
 
  private:
   void read_header(Format format) {
-    if (!reader_.next()) throw DataError(source_.name() + ": is empty, expected a table with a header line");
-    for (const CsvCell& cell : reader_.cells()) header_.emplace_back(cell.text);
-    // Commas at the ends of lines make nameless columns.
-    while (header_.size() > 1 && header_.back().empty()) header_.pop_back();
-    // The first rows, for guessing, by a reader of their own.
-    CsvSample sample;
     CsvReader ahead(source_.text(), guess_delimiter(source_.text()));
-    ahead.next();
-    for (std::size_t bytes = 0; sample.size() < 200 && bytes < (1U << 20) && ahead.next();) {
-      auto& row = sample.emplace_back();
+    if (!ahead.next()) throw DataError(source_.name() + ": is empty, expected a table with a header line");
+    CsvHead head;
+    for (const CsvCell& cell : ahead.cells()) head.header.emplace_back(cell.text);
+    const bool orders = format == Format::automatic || format == Format::csv_order;
+    const bool headless = orders && std::ranges::any_of(head.header, has_order_mark);
+    if (headless) {
+      // "12,A>B>C" from the first line on: a number is a count, the rest have no names.
+      for (std::string& name : head.header) name = parse_number(name) ? "count" : has_order_mark(name) ? "ranking" : "";
+      ahead = CsvReader(source_.text(), guess_delimiter(source_.text()));
+    }
+    // The first rows, for guessing.
+    head.first_line = 0;
+    for (std::size_t bytes = 0; head.sample.size() < 200 && bytes < (1U << 20) && ahead.next();) {
+      if (head.first_line == 0) head.first_line = ahead.line();
+      auto& row = head.sample.emplace_back();
       for (const CsvCell& cell : ahead.cells()) {
         row.emplace_back(cell.text);
         bytes += cell.text.size() + 1;
       }
     }
-    layout_ = find_layout(header_, sample, options_, format, source_.name());
+    HeaderLines lines = find_header_lines(head.header, head.sample);
+    head.sample.erase(head.sample.begin(), head.sample.begin() + static_cast<std::ptrdiff_t>(lines.count));
+    head.labels = std::move(lines.labels);
+    for (std::size_t i = 0; i < lines.count + (headless ? 0 : 1); ++i) reader_.next();
+    // Commas at the ends of lines make nameless columns.
+    while (head.header.size() > 1 && head.header.back().empty()) head.header.pop_back();
+    layout_ = find_layout(head, fitting_options(head.header), format, source_.name());
+    header_ = std::move(head.header);
     std::vector<bool> used(header_.size(), false);
     for (const std::size_t column : layout_.columns) used[column] = true;
     if (layout_.weight) used[*layout_.weight] = true;
@@ -73,6 +93,24 @@ class CsvRankings {
     }
     if (layout_.weight_guessed_by_loose_name)
       warnings_.emplace_back("the column 'weight' was taken as the rows' weights; --weight-column none keeps it as a covariate");
+  }
+
+  // What a model file remembers of columns holds for files that have them.
+  ReadOptions fitting_options(const std::vector<std::string>& header) const {
+    ReadOptions fitting = options_;
+    if (!options_.recalled) return fitting;
+    const auto has = [&](const std::vector<std::string>& names) {
+      try {
+        find_columns(names, header, source_.name());
+        return true;
+      } catch (const UsageError&) {
+        return false;
+      }
+    };
+    if (!has(options_.columns)) fitting.columns.clear();
+    if (options_.weight_column != "none" && !options_.weight_column.empty() && !has({options_.weight_column}))
+      fitting.weight_column.clear();
+    return fitting;
   }
 
   // The next record; complains about rows that are too long or never end.
@@ -95,7 +133,7 @@ class CsvRankings {
   }
   void complain(const CsvCell& where, std::string message) { diagnostics_.add(reader_.line(), where.column, std::move(message)); }
 
-  // The row's weight; 0 where it is wrong, which has been said, or really 0, which has been counted.
+  // The row's weight; 0 where it is wrong, which has been said.
   double weight() {
     if (!layout_.weight) return 1.0;
     const CsvCell found = cell(*layout_.weight);
@@ -104,11 +142,15 @@ class CsvRankings {
       complain(found, "found " + show_text(found.text) + ", expected a weight from 0 to 1e15");
       return 0.0;
     }
-    if (*number == 0.0) ++num_zero_;
     return *number;
   }
 
-  // Covariates of a row that made it into the rankings.
+  void blank_row(double row_weight) {
+    rows_.blank(row_weight);
+    keep_row();
+  }
+
+  // The covariates of a row, blank or not.
   void keep_row() {
     for (std::size_t i = 0; i < kept_columns_.size(); ++i) kept_[i].push_back(cell(kept_columns_[i]).text);
     if (reader_.cells().size() < header_.size()) {
@@ -119,50 +161,71 @@ class CsvRankings {
     }
   }
 
-  static bool names_nothing(std::string_view text) {
-    if (text.empty() || text == "NA") return true;
-    for (const std::string_view word : {"skipped", "overvote", "undervote", "skip", "blank"})
-      if (equal_ignoring_case(text, word)) return true;
-    return false;
+  // Is this cell an item? Its own name may be one of those that name nobody only where the user says so.
+  bool is_item(std::string_view text) const {
+    return !text.empty() && (matches_any(text, options_.keep) || !(names_nobody(text) || matches_any(text, options_.drop)));
   }
-  static bool matches_any(std::string_view text, const std::vector<std::string>& patterns) {
-    return std::ranges::any_of(patterns, [&](const std::string& pattern) { return matches_pattern(text, pattern); });
+  // A cell where a rank, a rating or a winner should be, and nothing is.
+  bool is_nothing(std::string_view text) const { return names_nobody(text) || matches_any(text, options_.drop); }
+
+  // The item of a cell, decided once per distinct cell; none where it names nobody, which is counted.
+  ItemId item_in(std::string_view text) {
+    const std::size_t seen = cells_seen_.insert(text);
+    if (seen == item_of_.size()) item_of_.push_back(is_item(text) ? index_.insert(text) : ItemIndex::none);
+    if (item_of_[seen] == ItemIndex::none && !text.empty()) ++num_dropped_cells_;
+    return item_of_[seen];
   }
 
   void read_wide() {
-    // Decided once per distinct cell: an item, or nothing.
-    std::vector<std::uint8_t> is_item;
-    ItemIndex cells_seen;
-    std::vector<ItemId> item_of;
     std::size_t num_repeated = 0;
     std::size_t rows_repeated = 0;
     while (next()) {
       const double row_weight = weight();
-      if (row_weight == 0.0) continue;
+      if (row_weight == 0.0) {
+        blank_row(0.0);
+        continue;
+      }
       rows_.begin();
       bool repeated = false;
       for (const std::size_t column : layout_.columns) {
         const std::string_view text = cell(column).text;
         if (text.empty()) continue;
-        const ItemId seen = cells_seen.insert(text);
-        if (seen == is_item.size()) {
-          const bool kept = matches_any(text, options_.keep) || !(names_nothing(text) || matches_any(text, options_.drop));
-          is_item.push_back(kept ? 1 : 0);
-          item_of.push_back(kept ? static_cast<ItemId>(index_.insert(text)) : ItemIndex::none);
-        }
-        if (is_item[seen] == 0) {
-          ++num_dropped_cells_;
-        } else if (!rows_.push(item_of[seen])) {
+        const ItemId item = item_in(text);
+        if (item != ItemIndex::none && !rows_.push(item)) {
           ++num_repeated;
           repeated = true;
         }
       }
       rows_repeated += repeated ? 1 : 0;
-      if (rows_.finish(row_weight)) keep_row();
+      rows_.finish(row_weight);
+      keep_row();
     }
     if (num_repeated > 0)
       warnings_.push_back(fmt::format("{} rows list an item more than once; its first place counts ({} cells ignored)",
                                       rows_repeated, num_repeated));
+  }
+
+  // One cell per ballot: "A > B = C", perhaps with its count before it.
+  void read_orders() {
+    std::size_t num_repeated = 0;
+    while (next()) {
+      std::string_view order = cell(layout_.columns[0]).text;
+      const double row_weight = weight() * take_count(order);
+      if (row_weight == 0.0) {
+        blank_row(0.0);
+        continue;
+      }
+      rows_.begin();
+      for_each_in_order(order, [&](std::string_view name, bool ends_group) {
+        const ItemId item = item_in(name);
+        if (item != ItemIndex::none && !rows_.push(item)) ++num_repeated;
+        if (ends_group) rows_.end_group();
+      });
+      rows_.finish(row_weight);
+      keep_row();
+    }
+    if (num_repeated > 0)
+      warnings_.push_back(fmt::format("{} times a ballot lists an item again; its first place counts", num_repeated));
   }
 
   // The row's values in the given columns, sorted by `better`, equal values tied, into rows_.
@@ -179,11 +242,14 @@ class CsvRankings {
     std::vector<std::pair<double, ItemId>> values;
     while (next()) {
       const double row_weight = weight();
-      if (row_weight == 0.0) continue;
+      if (row_weight == 0.0) {
+        blank_row(0.0);
+        continue;
+      }
       values.clear();
       for (std::size_t i = 0; i < layout_.columns.size(); ++i) {
         const CsvCell found = cell(layout_.columns[i]);
-        if (is_missing_cell(found.text)) continue;
+        if (is_nothing(found.text)) continue;
         const auto rank = parse_number(found.text);
         if (!rank || *rank < 0.0)
           complain(found, "found " + show_text(found.text) + ", expected a rank, or nothing for an item that is not ranked");
@@ -192,7 +258,8 @@ class CsvRankings {
       }
       rows_.begin();
       push_sorted(values, std::less<>{});
-      if (rows_.finish(row_weight)) keep_row();
+      rows_.finish(row_weight);
+      keep_row();
     }
   }
 
@@ -215,18 +282,22 @@ class CsvRankings {
     std::vector<std::pair<double, ItemId>> values;
     while (next()) {
       const double row_weight = weight();
-      if (row_weight == 0.0) continue;
+      if (row_weight == 0.0) {
+        blank_row(0.0);
+        continue;
+      }
       values.clear();
       for (std::size_t i = 0; i < layout_.columns.size(); ++i) {
         const CsvCell found = cell(layout_.columns[i]);
-        if (is_missing_cell(found.text)) continue;
+        if (is_nothing(found.text)) continue;
         if (const auto rating = parse_number(found.text))
           values.emplace_back(*rating, static_cast<ItemId>(i));
         else
           complain(found, "found " + show_text(found.text) + ", expected a rating, or nothing for an item that is not rated");
       }
       push_ratings(values);
-      if (rows_.finish(row_weight)) keep_row();
+      rows_.finish(row_weight);
+      keep_row();
     }
   }
 
@@ -237,15 +308,20 @@ class CsvRankings {
   }
 
   void read_pairs() {
-    std::size_t num_undecided = 0;
     while (next()) {
       const double row_weight = weight();
-      if (row_weight == 0.0) continue;
+      if (row_weight == 0.0) {
+        blank_row(0.0);
+        continue;
+      }
       const CsvCell cell_a = cell(layout_.columns[0]);
       const CsvCell cell_b = cell(layout_.columns[1]);
       const CsvCell cell_winner = layout_.winner_loser ? cell_a : cell(layout_.columns[2]);
-      if (!layout_.winner_loser && is_missing_cell(cell_winner.text)) {
-        ++num_undecided;
+      const bool no_winner = !layout_.winner_loser && is_nothing(cell_winner.text) && cell_winner.text != cell_a.text &&
+                             cell_winner.text != cell_b.text;
+      const auto nobody = [&](const CsvCell& one) { return !one.text.empty() && !is_item(one.text); };
+      if (no_winner || nobody(cell_a) || nobody(cell_b)) {
+        blank_row(row_weight);
         continue;
       }
       const ItemId a = item_at(cell_a);
@@ -255,31 +331,22 @@ class CsvRankings {
         complain(cell_b, "found " + show_text(cell_b.text) + " against itself, expected two items");
         continue;
       }
-      const int outcome = layout_.winner_loser ? 1 : outcome_of(cell_winner.text, cell_a.text, cell_b.text);
-      if (outcome == unknown_outcome) {
+      const std::string &name_a = header_[layout_.columns[0]], &name_b = header_[layout_.columns[1]];
+      const auto outcome =
+          layout_.winner_loser ? std::optional(1) : battle_outcome(cell_winner.text, cell_a.text, cell_b.text, name_a, name_b);
+      if (outcome)
+        add_pair(a, b, *outcome, row_weight);
+      else
         complain(cell_winner, fmt::format("found {}, expected {}, {}, one of the two items, or tie", show_text(cell_winner.text),
-                                          header_[layout_.columns[0]], header_[layout_.columns[1]]));
-        continue;
-      }
-      add_pair(a, b, outcome, row_weight);
+                                          name_a, name_b));
     }
-    if (num_undecided > 0) warnings_.push_back(fmt::format("{} rows without a winner were dropped", num_undecided));
+    warn_of_judges();
   }
 
-  static constexpr int unknown_outcome = 9;
-  // 1: a wins, -1: b wins, 0: tie.
-  int outcome_of(std::string_view winner, std::string_view a, std::string_view b) const {
-    if (equal_ignoring_case(winner, header_[layout_.columns[0]])) return 1;
-    if (equal_ignoring_case(winner, header_[layout_.columns[1]])) return -1;
-    if (winner == a) return 1;
-    if (winner == b) return -1;
-    const std::string word = lower_case(winner);
-    if (word.starts_with("tie") || word.starts_with("draw") || word.starts_with("both")) return 0;
-    if (word == "a" || word == "left" || word == "first" || word == "model_a") return 1;
-    if (word == "b" || word == "right" || word == "second" || word == "model_b") return -1;
-    // Numbers stand for a side only where they cannot be items.
-    if (!parse_count(a) && !parse_count(b) && (word == "1" || word == "2")) return word == "1" ? 1 : -1;
-    return unknown_outcome;
+  // Every comparison is a ballot of its own: that some come from one judge should be known.
+  void warn_of_judges() {
+    for (const std::size_t column : kept_columns_)
+      if (tells_who_compared(header_[column])) warnings_.push_back(warning_of_judges(header_[column]));
   }
 
   void add_pair(ItemId a, ItemId b, int outcome, double pair_weight) {
@@ -295,7 +362,7 @@ class CsvRankings {
   void read_pair_counts() {
     while (next()) {
       const double row_weight = weight();
-      if (row_weight == 0.0) continue;
+      if (row_weight == 0.0) continue;  // no ranking, as with counts of 0
       const CsvCell cell_b = cell(layout_.columns[1]);
       const ItemId a = item_at(cell(layout_.columns[0]));
       const ItemId b = item_at(cell_b);
@@ -308,7 +375,7 @@ class CsvRankings {
       bool good = true;
       for (std::size_t i = 2; i < layout_.columns.size(); ++i) {
         const CsvCell found = cell(layout_.columns[i]);
-        if (is_missing_cell(found.text)) continue;
+        if (is_nothing(found.text)) continue;
         const auto number = parse_number(found.text);
         if (number && *number >= 0.0 && *number <= max_weight) {
           counts[std::min<std::size_t>(i - 2, 2)] += *number;
@@ -341,11 +408,8 @@ class CsvRankings {
     bool numbered = true;  // the voters are called 1, 2, 3, ...: row numbers, not names
     while (next()) {
       const double row_weight = weight();
-      if (row_weight == 0.0) continue;
       const CsvCell cell_voter = cell(layout_.columns[0]);
       const CsvCell cell_value = cell(layout_.columns[2]);
-      const ItemId item = item_at(cell(layout_.columns[1]));
-      if (item == ItemIndex::none) continue;
       const ItemId voter = voters.insert(cell_voter.text);
       if (voter == weights.size()) {
         weights.push_back(row_weight);
@@ -359,7 +423,9 @@ class CsvRankings {
         if (row_weight != weights[voter])
           complain(cell(*layout_.weight), "found another weight for " + show_text(cell_voter.text) + ", expected one per voter");
       }
-      if (is_missing_cell(cell_value.text)) continue;
+      const CsvCell cell_item = cell(layout_.columns[1]);
+      const ItemId item = row_weight == 0.0 ? ItemIndex::none : item_in(cell_item.text);
+      if (item == ItemIndex::none || is_nothing(cell_value.text)) continue;  // a voter may list nobody
       const auto value = parse_number(cell_value.text);
       if (!value || (!ratings && *value < 0.0)) {
         complain(cell_value, fmt::format("found {}, expected a {}", show_text(cell_value.text), ratings ? "rating" : "rank"));
@@ -380,7 +446,6 @@ class CsvRankings {
 
     std::vector<std::size_t> last_seen(index_.size(), 0);
     std::vector<std::pair<double, ItemId>> values;
-    std::vector<std::uint8_t> row_kept(weights.size(), 0);
     std::size_t num_repeated = 0;
     for (std::size_t voter = 0; voter < weights.size(); ++voter) {
       values.clear();
@@ -405,27 +470,21 @@ class CsvRankings {
         rows_.begin();
         push_sorted(values, std::less<>{});
       }
-      row_kept[voter] = rows_.finish(weights[voter]) ? 1 : 0;
+      rows_.finish(weights[voter]);
     }
     if (num_repeated > 0)
       warnings_.push_back(fmt::format("{} items were rated twice by the same user; the last rating counts", num_repeated));
-    keep_voter_columns(voter_names, row_kept, varies, numbered);
+    keep_voter_columns(voter_names, varies, numbered);
   }
 
-  void keep_voter_columns(const std::vector<std::string_view>& voter_names, const std::vector<std::uint8_t>& row_kept,
-                          const std::vector<std::uint8_t>& varies, bool numbered) {
-    const auto only_kept = [&](const std::vector<std::string_view>& all) {
-      std::vector<std::string_view> some;
-      for (std::size_t i = 0; i < all.size(); ++i)
-        if (row_kept[i] != 0) some.push_back(all[i]);
-      return some;
-    };
+  void keep_voter_columns(const std::vector<std::string_view>& voter_names, const std::vector<std::uint8_t>& varies,
+                          bool numbered) {
     std::vector<std::size_t> columns;
     std::vector<std::vector<std::string_view>> kept;
     // Whom a row belongs to is worth keeping, unless the names are the row numbers.
     if (!numbered) {
       columns.push_back(layout_.columns[0]);
-      kept.push_back(only_kept(voter_names));
+      kept.push_back(voter_names);
     }
     std::vector<std::string> lost;
     for (std::size_t i = 0; i < kept_columns_.size(); ++i) {
@@ -434,7 +493,7 @@ class CsvRankings {
         continue;
       }
       columns.push_back(kept_columns_[i]);
-      kept.push_back(only_kept(kept_[i]));
+      kept.push_back(std::move(kept_[i]));
     }
     if (!lost.empty())
       warnings_.push_back(
@@ -445,10 +504,9 @@ class CsvRankings {
 
   Dataset finish() {
     Dataset data;
-    data.rankings = rows_.builder().build();
+    rows_.build(data);
     if (data.rankings.empty())
-      throw DataError(source_.name() +
-                      (rows_.num_empty() + num_zero_ > 0 ? ": every ranking is empty" : ": found a header but no rankings"));
+      throw DataError(source_.name() + (data.blanks.empty() ? ": found a header but no rankings" : ": every ranking is empty"));
     data.warnings = std::move(warnings_);
     const bool by_column = !layout_.items.empty();
     std::vector<std::string> names = by_column ? layout_.items : index_.take_names();
@@ -463,13 +521,28 @@ class CsvRankings {
     std::vector<std::string> title_warnings;
     titles = settle_names(titles, titles, title_warnings);
     for (std::size_t i = 0; i < kept_columns_.size(); ++i) {
-      data.covariates.push_back(make_column(titles[i], kept_[i]));
+      data.covariates.push_back(make_id_column(titles[i], kept_[i]));
       kept_[i] = {};
     }
-    if (num_dropped_cells_ > 0) data.warnings.push_back(fmt::format("{} cells that name no item were dropped", num_dropped_cells_));
-    warn_empty_ballots(rows_, data.warnings);
-    if (num_zero_ > 0) data.warnings.push_back(fmt::format("{} rows of weight 0 were dropped", num_zero_));
+    split_blank_rows(data);
+    warn_of_cells(data);
+    warn_blank_ballots(rows_, layout_.format == Format::csv_pairwise ? undecided : blank_ballots, data.warnings);
     return data;
+  }
+
+  void warn_of_cells(Dataset& data) const {
+    if (num_dropped_cells_ > 0) {
+      std::vector<std::string> words;
+      for (std::size_t i = 0; i < item_of_.size() && words.size() < 5; ++i)
+        if (item_of_[i] == ItemIndex::none && !cells_seen_.names()[i].empty()) words.push_back(show_text(cells_seen_.names()[i]));
+      data.warnings.push_back(
+          fmt::format("{} cells that name no item were dropped: {}", num_dropped_cells_, fmt::join(words, ", ")));
+    }
+    if (layout_.items.empty()) return;
+    for (const std::string& item : data.items)
+      if (is_demographic(item))
+        data.warnings.push_back(fmt::format(
+            "is the column {} an item? If not, --exclude {} leaves it out, or --columns names the items", show_text(item), item));
   }
 
   const Source& source_;
@@ -481,9 +554,10 @@ class CsvRankings {
   std::vector<std::size_t> kept_columns_;  // covariates
   std::vector<std::vector<std::string_view>> kept_;
   ItemIndex index_;
+  ItemIndex cells_seen_;  // distinct cells where items are named
+  std::vector<ItemId> item_of_;
   BallotRows rows_;
   std::vector<std::string> warnings_;
-  std::size_t num_zero_ = 0;
   std::size_t num_dropped_cells_ = 0;
   std::size_t num_padded_ = 0;
 };

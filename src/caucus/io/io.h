@@ -21,12 +21,14 @@ enum class Format {
   csv_long,      // voter, item, rank
   csv_pairwise,  // a, b, winner (ties allowed), or a, b, counts
   csv_ratings,   // user, item, rating
+  csv_order,     // one column holds the whole ranking: A>B=C
   jsonl,         // one JSON object or array per line
   blt,           // Scottish / OpaVote ballots
 };
 template <>
-inline constexpr std::array<std::string_view, 10> enum_names<Format>{
-    "auto", "preflib", "preflib-old", "csv-wide", "csv-matrix", "csv-long", "csv-pairwise", "csv-ratings", "jsonl", "blt"};
+inline constexpr std::array<std::string_view, 11> enum_names<Format>{"auto",       "preflib",  "preflib-old",  "csv-wide",
+                                                                     "csv-matrix", "csv-long", "csv-pairwise", "csv-ratings",
+                                                                     "csv-order",  "jsonl",    "blt"};
 
 // How a .cat file lists its categories. Files differ, and only the names of the categories tell.
 enum class CategoryOrder { automatic, best_first, worst_first };
@@ -36,17 +38,30 @@ inline constexpr std::array<std::string_view, 3> enum_names<CategoryOrder>{"auto
 struct ReadOptions {
   Format format = Format::automatic;
   std::optional<Unranked> unranked;  // default: what the format means (pairwise and ratings: absent; others: last)
-  std::vector<std::string> drop;     // CSV wide: cells that name no item, besides skipped, overvote, ...; * is any text
-  std::vector<std::string> keep;     // CSV wide: cells kept as items although they look like such words; * is any text
   std::string weight_column;         // CSV: a column of counts; empty: one named count or weight; "none": no such column
   std::vector<std::string> columns;  // CSV: the columns to use, in the order the format names them; empty: guessed
+  std::string contest;               // CSV with one column per rank and contest: a part of the contest's name, * is any text
   std::size_t top = 0;               // ratings: keep the t best-rated (ties broken by item order); 0: all, with ties
   CategoryOrder categories = CategoryOrder::automatic;
+
+  // Items, in every format. Patterns: * is any text, case does not matter, commas separate several.
+  std::vector<std::string> drop;        // names that name nobody, besides skipped, overvote, ...
+  std::vector<std::string> keep;        // names that are items although they look like such words
+  std::vector<std::string> merge;       // "Write-in*=Write-in": all that match become one item
+  std::vector<std::string> rename;      // "old=new"
+  std::vector<std::string> exclude;     // items that are left out
+  std::vector<std::string> items_only;  // where given, all others are left out
+
+  // These options come from a model file: format, columns and contest are used where the file has them, and guessed otherwise.
+  bool recalled = false;
 };
 
 // Reads a file ("-" is standard input), gzip or zstd by their magic bytes. Throws NoInputError, DataError
 // with up to 20 diagnostics, IoError.
 Dataset read_dataset(const std::string& path, const ReadOptions& options = {});
+// Several files as one: rankings in the order of the files, all their items, and a covariate "file" with the files' names. Throws
+// DataError where the meaning of unlisted items differs.
+Dataset read_datasets(const std::vector<std::string>& paths, const ReadOptions& options = {});
 // The same from text in memory; `name` stands in messages and gives the extension.
 Dataset parse_dataset(std::string_view text, const std::string& name, const ReadOptions& options = {});
 

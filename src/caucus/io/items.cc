@@ -70,6 +70,29 @@ void BallotRows::reverse_groups() {
   ends_.push_back(1);
 }
 
+void split_blank_rows(Dataset& data) {
+  data.blank_covariates.clear();
+  if (data.blanks.empty()) return;
+  const auto split = [&](auto& all, auto& blank) {
+    if (all.empty()) return;
+    std::size_t end = 0;
+    for_each_file_row(
+        data,
+        [&](std::size_t row, std::size_t) {
+          if (end != row) all[end] = std::move(all[row]);
+          ++end;
+        },
+        [&](std::size_t row, std::size_t) { blank.push_back(std::move(all[row])); });
+    all.resize(end);
+  };
+  for (Column& column : data.covariates) {
+    Column& blank = data.blank_covariates.emplace_back();
+    blank.name = column.name;
+    split(column.numbers, blank.numbers);
+    split(column.texts, blank.texts);
+  }
+}
+
 bool natural_less(std::string_view a, std::string_view b) {
   std::size_t i = 0;
   std::size_t j = 0;

@@ -55,7 +55,7 @@ class NumberIndex {
   std::unordered_map<std::uint64_t, ItemId> large_;
 };
 
-// One ballot at a time, checked for repeated items, into the builder. Empty ballots are dropped and counted.
+// One ballot at a time, checked for repeated items, into the builder. Ballots that list or count nothing keep their place apart.
 class BallotRows {
  public:
   void begin() {
@@ -86,15 +86,20 @@ class BallotRows {
   std::size_t size() const { return items_.size(); }
   // The groups pushed so far, last first.
   void reverse_groups();
-  // Adds the ballot; false, and counted as dropped, where it is empty. A ballot without end_group() has no ties.
-  bool finish(double weight) {
-    if (items_.empty()) {
-      ++num_empty_;
-      return false;
+  // Adds the ballot, as a blank one where it lists nothing or its weight is 0. A ballot without end_group() has no ties.
+  void finish(double weight) {
+    if (items_.empty() || weight == 0.0) {
+      blank(weight);
+      return;
     }
     if (ties_) ends_.resize(items_.size(), 1);
     builder_.append(items_, weight, ties_ ? std::span<const std::uint8_t>(ends_) : std::span<const std::uint8_t>{});
-    return true;
+  }
+  // A row without a ranking.
+  void blank(double weight) {
+    blanks_.push_back({builder_.num_rows() + blanks_.size(), weight});
+    blank_weight_ += weight;
+    num_zero_ += weight == 0.0 ? 1 : 0;
   }
 
   // A whole ballot without ties, each item at most once: the caller writes it to room() and checks it with marks().
@@ -109,9 +114,20 @@ class BallotRows {
   }
   void finish_strict(std::size_t size, double weight) { builder_.written(size, weight); }
 
-  std::size_t num_empty() const { return num_empty_; }
-  void count_empty() { ++num_empty_; }
+  double blank_weight() const { return blank_weight_; }  // of ballots that list nothing
+  std::size_t num_zero() const { return num_zero_; }     // rows of weight 0
+  bool any_blank() const { return blank_weight_ > 0.0 || num_zero_ > 0; }
   RankingSetBuilder& builder() { return builder_; }
+  // The rankings so far, for readers that hand them over before the end; the places of blank ones are forgotten.
+  RankingSet take() {
+    blanks_.clear();
+    return builder_.build();
+  }
+  // All that was added, into the data set.
+  void build(Dataset& data) {
+    data.rankings = builder_.build();
+    data.blanks = std::move(blanks_);
+  }
 
  private:
   std::vector<ItemId> items_;
@@ -120,9 +136,14 @@ class BallotRows {
   bool ties_ = false;
   std::vector<std::uint64_t> seen_;  // the last ballot that listed the item
   std::uint64_t stamp_ = 0;
-  std::size_t num_empty_ = 0;
+  std::vector<BlankRow> blanks_;
+  double blank_weight_ = 0.0;
+  std::size_t num_zero_ = 0;
   RankingSetBuilder builder_;
 };
+
+// The values of blank rows out of columns that hold one value per row of the file: `covariates` keep the others.
+void split_blank_rows(Dataset& data);
 
 // Does a come before b where runs of digits count as numbers: "j2" before "j10".
 bool natural_less(std::string_view a, std::string_view b);

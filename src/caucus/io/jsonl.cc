@@ -2,14 +2,20 @@
 //
 //   {"schema":"caucus.rankings/1","items":["a","b","c"],"unranked":"last","covariates":[{"name":"age","type":"number"}]}
 //   {"ranking":["a",["b","c"]],"weight":2,"covariates":[31]}
+//
+// Battles are read too: {"model_a":"x","model_b":"y","winner":"model_a"}, and so is one array of such objects.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <span>
 
+#include "caucus/io/battle.h"
 #include "caucus/io/diagnostics.h"
 #include "caucus/io/json_cursor.h"
+#include "caucus/io/nobody.h"
 #include "caucus/io/readers.h"
 #include "caucus/io/text.h"
 
@@ -52,23 +58,55 @@ class JsonlReader final : public LineReader {
     }
   }
 
+  // The objects of one array, over any number of lines.
+  void feed_array(std::string_view text) {
+    num_bytes_ += text.size();
+    std::size_t begin = text.find('[') + 1, counted = 0;
+    line_number_ = 1;
+    bool first = true;
+    try {
+      JsonCursor cursor(text);
+      cursor.expect('[', "an array of objects");
+      while (cursor.next_member(']', first)) {
+        cursor.peek();
+        begin = cursor.position();
+        line_number_ += static_cast<std::size_t>(std::count(text.begin() + static_cast<std::ptrdiff_t>(counted),
+                                                            text.begin() + static_cast<std::ptrdiff_t>(begin), '\n'));
+        counted = begin;
+        JsonCursor element = cursor;
+        cursor.skip();
+        read_line(element, !any_);
+        commit_row();
+        any_ = true;
+      }
+      cursor.expect_end();
+    } catch (const JsonCursor::Failure& failure) {
+      const std::string_view before = text.substr(0, std::min(failure.at(), text.size()));
+      const std::size_t line_begin = before.rfind('\n') == std::string_view::npos ? 0 : before.rfind('\n') + 1;
+      diagnostics_.add(static_cast<std::size_t>(std::ranges::count(before, '\n')) + 1, before.size() - line_begin + 1,
+                       failure.message());
+    }
+  }
+
   bool header_ended() const override { return any_; }
   bool items_known() const override { return items_given_; }
   std::size_t num_items() const override { return index_.size(); }
-  RankingSet take() override { return rows_.builder().build(); }
+  RankingSet take() override { return rows_.take(); }
 
   Dataset finish() override {
     diagnostics_.throw_if_any();
     Dataset data;
-    if (num_rows_ == 0)
-      throw DataError(name_ + (rows_.num_empty() + num_zero_ > 0 ? ": every ranking is empty" : ": found no rankings"));
-    data.rankings = rows_.builder().build();
+    if (!any_ranking_) throw DataError(name_ + (rows_.any_blank() ? ": every ranking is empty" : ": found no rankings"));
+    rows_.build(data);
     data.items = index_.take_names();
     if (!items_given_) sort_items(data);
-    data.unranked = options_.unranked.value_or(stated_unranked_.value_or(Unranked::last));
+    data.unranked = options_.unranked.value_or(stated_unranked_.value_or(any_battle_ ? Unranked::absent : Unranked::last));
     if (keep_covariates_) finish_covariates(data);
-    warn_empty_ballots(rows_, data.warnings);
-    if (num_zero_ > 0) data.warnings.push_back(fmt::format("{} rankings of weight 0 were dropped", num_zero_));
+    warn_blank_ballots(rows_, any_battle_ ? undecided : blank_ballots, data.warnings);
+    if (any_battle_)
+      for (const Column& column : data.covariates)
+        if (tells_who_compared(column.name)) data.warnings.push_back(warning_of_judges(column.name));
+    if (num_dropped_ > 0) data.warnings.push_back(fmt::format("{} names that name no item were dropped", num_dropped_));
     if (num_converted_ > 0)
       data.warnings.push_back(fmt::format("{} names are not UTF-8 and were read as Windows-1252", num_converted_));
     return data;
@@ -79,6 +117,7 @@ class JsonlReader final : public LineReader {
     has_row_ = false;
     weight_ = 1.0;
     cells_.clear();
+    sides_.clear();
     if (cursor.peek() == '[') {
       read_ranking(cursor);
       return;
@@ -119,9 +158,77 @@ class JsonlReader final : public LineReader {
         read_other(cursor, key);
       }
     }
-    if (!has_row_ && !is_header)
-      JsonCursor::fail_at(begin, "found no 'ranking' in the object, expected one such as [\"a\",[\"b\",\"c\"]]");
+    if (!has_row_ && !is_header && !read_battle(begin))
+      JsonCursor::fail_at(begin,
+                          "found no 'ranking' in the object, expected one such as [\"a\",[\"b\",\"c\"]], or the keys model_a, "
+                          "model_b and winner");
     if (has_row_ && is_header) JsonCursor::fail_at(begin, "found a header and a ranking in one line, expected two lines");
+  }
+
+  // One of the keys of a battle, its value as text.
+  struct Side {
+    std::string key, name, value;
+  };
+  const Side* side(std::span<const std::string_view> keys) const {
+    for (const std::string_view key : keys)
+      for (const Side& one : sides_)
+        if (one.name == key) return &one;
+    return nullptr;
+  }
+  static bool is_side(std::string_view name) {
+    const auto has = [&](const auto& keys) { return std::ranges::find(keys, name) != keys.end(); };
+    return has(battle::first) || has(battle::second) || has(battle::winner) || has(battle::loser) || has(battle::result);
+  }
+
+  // The object as a battle; false where it is none.
+  bool read_battle(std::size_t at) {
+    const Side *a = side(battle::first), *b = side(battle::second), *winner = side(battle::winner);
+    const Side* loser = side(battle::loser);
+    if (winner == nullptr && a != nullptr && b != nullptr) winner = side(battle::result);
+    const bool three = a != nullptr && b != nullptr && winner != nullptr;
+    if (!three && (winner == nullptr || loser == nullptr)) return false;
+    if (!three) {
+      a = winner;
+      b = loser;
+    }
+    has_row_ = any_battle_ = true;
+    rows_.begin();
+    const bool undecided_here = three && names_nobody(winner->value) && winner->value != a->value && winner->value != b->value;
+    if (!undecided_here && is_item(a->value) && is_item(b->value)) {
+      const auto outcome = three ? battle_outcome(winner->value, a->value, b->value, a->key, b->key) : std::optional(1);
+      if (!outcome)
+        JsonCursor::fail_at(at, fmt::format("found {} as the winner, expected {}, {}, one of the two items, or tie",
+                                            show_text(winner->value), a->key, b->key));
+      const ItemId id_a = item_named(a->value, at), id_b = item_named(b->value, at);
+      if (id_a == id_b) JsonCursor::fail_at(at, fmt::format("found {} against itself, expected two items", show_text(a->value)));
+      rows_.push(*outcome >= 0 ? id_a : id_b);
+      if (*outcome != 0) rows_.end_group();
+      rows_.push(*outcome >= 0 ? id_b : id_a);
+      rows_.end_group();
+    }
+    // Keys that play no part in it are covariates after all.
+    std::erase_if(sides_, [&](const Side& one) { return &one == a || &one == b || &one == winner; });
+    return true;
+  }
+
+  bool is_item(std::string_view name) const {
+    return !name.empty() && (items_given_ || matches_any(name, options_.keep) || !names_nobody(name));
+  }
+
+  ItemId item_named(std::string_view raw, std::size_t at) {
+    bool converted = false;
+    std::string copy;
+    std::string_view name = raw;
+    if (!is_utf8(raw)) {
+      copy = to_utf8(raw, converted);
+      name = copy;
+      ++num_converted_;
+    }
+    const ItemId item = items_given_ ? index_.find(name) : index_.insert(name);
+    if (item == ItemIndex::none)
+      JsonCursor::fail_at(
+          at, fmt::format("found item {}, expected one of the {} that the first line names", show_text(name), index_.size()));
+    return item;
   }
 
   // Is the array after "covariates" a list of column descriptions (a header)? Decided by its first value.
@@ -153,18 +260,13 @@ class JsonlReader final : public LineReader {
     if (next == '"') {
       const std::string_view raw = cursor.string("an item");
       if (raw.empty()) JsonCursor::fail_at(at, "found an empty name, expected an item");
-      bool converted = false;
-      std::string copy;
-      std::string_view name = raw;
-      if (!is_utf8(raw)) {
-        copy = to_utf8(raw, converted);
-        name = copy;
-        ++num_converted_;
+      if (!is_item(raw)) {
+        ++num_dropped_;
+        return;
       }
-      item = items_given_ ? index_.find(name) : index_.insert(name);
-      if (item == ItemIndex::none)
-        JsonCursor::fail_at(
-            at, fmt::format("found item {}, expected one of the {} that the first line names", show_text(name), index_.size()));
+      item = item_named(raw, at);
+    } else if (cursor.take_word("null")) {
+      return;
     } else {
       const double number = cursor.number("an item: a name or a number");
       if (number < 0.0 || number != std::floor(number) || number > 4e9)
@@ -305,6 +407,15 @@ class JsonlReader final : public LineReader {
     const char next = cursor.peek();
     if (next == '{' || next == '[') {
       cursor.skip();
+    } else if (std::string name = plain_name(key); is_side(name)) {
+      std::string value;
+      if (next == '"')
+        value = cursor.string("a value");
+      else if (next == '-' || is_digit(next))
+        append_number(value, cursor.number("a value"));
+      else
+        cursor.skip();
+      sides_.push_back({key, std::move(name), std::move(value)});
     } else {
       bool converted = false;
       read_cell(cursor, column_of(to_utf8(key, converted)));
@@ -313,11 +424,15 @@ class JsonlReader final : public LineReader {
 
   void commit_row() {
     if (!has_row_) return;
-    if (weight_ == 0.0) {
-      ++num_zero_;
-      return;
+    for (Side& one : sides_) {
+      bool converted = false;
+      const std::size_t column = column_of(to_utf8(one.key, converted));
+      const auto number = parse_number(one.value);
+      cells_.push_back({column, number ? *number : std::numeric_limits<double>::quiet_NaN(),
+                        number ? "" : to_utf8(one.value, converted), !number && !one.value.empty()});
     }
-    if (!rows_.finish(weight_)) return;
+    any_ranking_ = any_ranking_ || (rows_.size() > 0 && weight_ > 0.0);
+    rows_.finish(weight_);
     ++num_rows_;
     if (!keep_covariates_) return;
     for (Cell& cell : cells_) {
@@ -363,6 +478,7 @@ class JsonlReader final : public LineReader {
       }
       data.covariates.push_back(std::move(column));
     }
+    split_blank_rows(data);
   }
 
   std::string name_;
@@ -380,8 +496,11 @@ class JsonlReader final : public LineReader {
   bool has_row_ = false;
   double weight_ = 1.0;
   std::vector<Cell> cells_;
-  std::size_t num_rows_ = 0;
-  std::size_t num_zero_ = 0;
+  std::size_t num_rows_ = 0;  // blank ones too
+  bool any_ranking_ = false;
+  bool any_battle_ = false;
+  std::vector<Side> sides_;  // of the line at hand
+  std::size_t num_dropped_ = 0;
   std::size_t num_padded_ = 0;
   std::size_t num_converted_ = 0;
 };
@@ -392,9 +511,17 @@ std::unique_ptr<LineReader> make_jsonl_reader(const Source& start, const ReadOpt
   return std::make_unique<JsonlReader>(start.name(), options, keep_covariates);
 }
 
+bool is_json_array(std::string_view text) {
+  JsonCursor cursor(text);
+  return cursor.take('[') && cursor.peek() == '{';
+}
+
 Dataset read_jsonl(const Source& source, const ReadOptions& options) {
   JsonlReader reader(source.name(), options, true);
-  reader.feed(source.text());
+  if (is_json_array(source.text()))
+    reader.feed_array(source.text());
+  else
+    reader.feed(source.text());
   return reader.finish();
 }
 

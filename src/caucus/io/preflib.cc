@@ -71,7 +71,6 @@ class BallotReader {
   bool names_given = false;  // the header names the items: no others may occur
   BallotRows rows;
   std::size_t num_lines = 0;
-  std::size_t num_zero = 0;
 
   // Where the text ends that the lines below are in.
   void set_end(const char* end) { end_ = end; }
@@ -130,12 +129,8 @@ class BallotReader {
     rows.begin();
     if (!read_groups(p)) return next_line(p);
     ++num_lines;
-    if (weight == 0.0) {
-      ++num_zero;
-    } else {
-      if (reverse) rows.reverse_groups();
-      rows.finish(weight);
-    }
+    if (reverse) rows.reverse_groups();
+    rows.finish(weight);
     return p < end_ ? p + 1 : p;
   }
 
@@ -282,12 +277,13 @@ struct Taken {
   double weight = 0.0;
 };
 
-void compare_counts(const Header& header, const Dataset& data, std::size_t num_lines, const Taken& taken,
+void compare_counts(const Header& header, const Dataset& data, std::size_t num_lines, const Taken& taken, double blank_weight,
                     std::vector<std::string>& warnings) {
   if (header.num_alternatives != 0 && header.num_alternatives != data.num_items())
     warnings.push_back(fmt::format("the header says {} alternatives, the file has {}", header.num_alternatives, data.num_items()));
   const double total = taken.weight + data.rankings.total_weight();
-  if (header.num_voters >= 0.0 && std::fabs(header.num_voters - total) > 1e-9 * total)
+  const auto differs = [&](double count) { return std::fabs(header.num_voters - count) > 1e-9 * count; };
+  if (header.num_voters >= 0.0 && differs(total) && differs(total + blank_weight))  // files count blank ballots or do not
     warnings.push_back(fmt::format("the header says {} voters, the file has {}", header.num_voters, total));
   if (taken.any) return;
   const auto distinct = static_cast<double>(data.rankings.size());
@@ -329,15 +325,14 @@ Dataset finish(const FileName& file, std::size_t num_bytes, const ReadOptions& o
   Dataset data;
   data.warnings = std::move(warnings);
   if (!ballots.names_given) add_unnamed(alternatives, header, num_bytes);
-  data.rankings = ballots.rows.builder().build();
+  ballots.rows.build(data);
   data.items = alternatives.settle(data.warnings);
   if (!ballots.names_given) sort_items(data);
   const std::string type = header.data_type.empty() ? file.extension : lower_case(header.data_type);
   data.unranked = options.unranked.value_or(is_graph_type(type) ? Unranked::absent : Unranked::last);
-  warn_empty_ballots(ballots.rows, data.warnings);
-  if (ballots.num_zero > 0) data.warnings.push_back(fmt::format("{} lines with a count of 0 were dropped", ballots.num_zero));
+  warn_blank_ballots(ballots.rows, blank_ballots, data.warnings);
   if (data.rankings.empty() && taken.weight == 0.0) throw DataError(file.name + ": every ranking is empty");
-  compare_counts(header, data, ballots.num_lines, taken, data.warnings);
+  compare_counts(header, data, ballots.num_lines, taken, ballots.rows.blank_weight(), data.warnings);
   if (!taken.any) compare_type(type, data, data.warnings);
   return data;
 }
@@ -434,7 +429,7 @@ class PreflibReader final : public LineReader {
   bool items_known() const override { return !in_header_ && ballots_.names_given; }
   std::size_t num_items() const override { return alternatives_.size(); }
   RankingSet take() override {
-    RankingSet rankings = ballots_.rows.builder().build();
+    RankingSet rankings = ballots_.rows.take();
     taken_.any = true;
     taken_.weight += rankings.total_weight();
     return rankings;

@@ -5,6 +5,8 @@
 #include <cstring>
 
 #include "caucus/io/csv.h"
+#include "caucus/io/item_edits.h"
+#include "caucus/io/order_text.h"
 #include "caucus/io/readers.h"
 #include "caucus/io/text.h"
 
@@ -28,6 +30,7 @@ bool is_preflib_ballot(std::string_view line) {
   const std::size_t colon = line.find(':');
   if (colon == std::string_view::npos || !parse_number(trim(line.substr(0, colon)))) return false;
   const std::string_view rest = trim(line.substr(colon + 1));
+  if (has_order_mark(rest)) return false;  // "12: A > B" names its items
   return rest.empty() || is_digit(rest[0]) || rest[0] == '{';
 }
 
@@ -104,8 +107,9 @@ Unranked default_unranked(Format format) {
   return format == Format::csv_pairwise || format == Format::csv_ratings ? Unranked::absent : Unranked::last;
 }
 
-void warn_empty_ballots(const BallotRows& rows, std::vector<std::string>& warnings) {
-  if (rows.num_empty() > 0) warnings.push_back(fmt::format("{} rankings that list no item were dropped", rows.num_empty()));
+void warn_blank_ballots(const BallotRows& rows, std::string_view what, std::vector<std::string>& warnings) {
+  if (rows.blank_weight() > 0.0) warnings.push_back(fmt::format("{} {} take no part", rows.blank_weight(), what));
+  if (rows.num_zero() > 0) warnings.push_back(fmt::format("{} rows of weight 0 take no part", rows.num_zero()));
 }
 
 std::size_t end_of_piece(std::string_view text, std::size_t position, std::size_t limit) {
@@ -118,8 +122,20 @@ std::size_t end_of_piece(std::string_view text, std::size_t position, std::size_
 
 namespace {
 
+bool is_table(Format format) {
+  return format != Format::preflib && format != Format::preflib_old && format != Format::blt && format != Format::jsonl;
+}
+
+// The format that is stated; where a model file remembers it, only as far as the content does not say otherwise.
+Format format_of(const Source& source, const ReadOptions& options) {
+  if (options.format == Format::automatic) return guess_format(source);
+  if (!options.recalled) return options.format;
+  const Format guessed = guess_format(source);
+  return is_table(guessed) && is_table(options.format) ? options.format : guessed;
+}
+
 Dataset read_source(const Source& source, const ReadOptions& options) {
-  const Format format = options.format == Format::automatic ? guess_format(source) : options.format;
+  const Format format = format_of(source, options);
   Dataset data;
   switch (format) {
     case Format::preflib:
@@ -139,6 +155,8 @@ Dataset read_source(const Source& source, const ReadOptions& options) {
       break;
   }
   data.source = source.name();
+  edit_items(data, options);
+  question_items(data, options);
   return data;
 }
 

@@ -1,4 +1,5 @@
 // Every format from small texts: what is read, what is warned of, and what is refused where.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -128,7 +129,7 @@ TEST(Preflib, NamesAreMadeValid) {
 TEST(Preflib, LargeFractionalAndZeroCounts) {
   const Dataset data = parse("# ALTERNATIVE NAME 1: a\n1595526: 1\n0: 1\n0.25 : 1\n");
   EXPECT_EQ(rows(data), (Strings{"1595526 a", "0.25 a"}));
-  EXPECT_TRUE(warned(data, "count of 0"));
+  EXPECT_TRUE(warned(data, "1 rows of weight 0"));
 }
 
 TEST(Preflib, PairwiseGraphsAreComparisonsAndMatchingIsRefused) {
@@ -188,7 +189,7 @@ TEST(Blt, ThreeStylesOfNames) {
     const Dataset data = parse(body + names);
     EXPECT_EQ(rows(data), expected) << names;
     EXPECT_EQ(data.items.size(), 3U);
-    EXPECT_TRUE(warned(data, "1 rankings that list no item"));
+    EXPECT_TRUE(warned(data, "2 blank ballots"));
   }
 }
 
@@ -223,13 +224,56 @@ TEST(CsvWide, CastVoteRecords) {
   ASSERT_EQ(data.covariates.size(), 1U);
   EXPECT_EQ(data.covariates[0].name, "Precinct");
   EXPECT_EQ(data.covariates[0].texts, (Strings{"P1", "P1", "P3"}));
-  EXPECT_TRUE(warned(data, "1 rankings that list no item"));
+  EXPECT_TRUE(warned(data, "1 blank ballots"));
   EXPECT_TRUE(warned(data, "1 rows list an item more than once"));
   EXPECT_TRUE(warned(data, "2 cells that name no item"));
   ReadOptions options;
   options.drop = {"write-in*"};
   options.keep = {"Overvote"};
   EXPECT_EQ(parse("rank1,rank2\nAnn,Write-in-7\novervote,Ann\n", "x.csv", options).items, (Strings{"Ann", "overvote"}));
+}
+
+// Blank ballots as "row:weight", rows from 1 as in the file.
+Strings blanks(const Dataset& data) {
+  Strings found;
+  for (const BlankRow& one : data.blanks) found.push_back(fmt::format("{}:{}", one.row + 1, one.weight));
+  return found;
+}
+
+TEST(BlankRows, KeepTheirPlaceInEveryFormat) {
+  const Dataset wide = parse("id,Count,rank1,rank2\n007,2,,\n008,3,a,b\n009,0,b,a\n010,5,b,\n011,4,skipped,\n");
+  EXPECT_EQ(rows(wide), (Strings{"3 a>b", "5 b"}));
+  EXPECT_EQ(blanks(wide), (Strings{"1:2", "3:0", "5:4"}));
+  EXPECT_EQ(wide.blank_weight(), 6.0);
+  EXPECT_EQ(wide.num_listed(), 5U);
+  EXPECT_TRUE(warned(wide, "6 blank ballots"));
+  EXPECT_TRUE(warned(wide, "1 rows of weight 0"));
+  // Ids stay as they are written, with the rows they belong to.
+  EXPECT_EQ(wide.covariates.at(0).texts, (Strings{"008", "010"}));
+  EXPECT_EQ(wide.blank_covariates.at(0).texts, (Strings{"007", "009", "011"}));
+
+  const Dataset matrix = parse("age,rank_a,rank_b\n30,,\n31,2,1\n32,NA,\n");
+  EXPECT_EQ(blanks(matrix), (Strings{"1:1", "3:1"}));
+  EXPECT_EQ(matrix.covariates.at(0).numbers, (std::vector<double>{31}));
+  EXPECT_EQ(matrix.blank_covariates.at(0).numbers, (std::vector<double>{30, 32}));
+
+  const Dataset triples = parse("voter,item,rank\nv1,,\nv2,a,1\nv3,b,\nv2,b,2\n");
+  EXPECT_EQ(rows(triples), (Strings{"1 a>b"}));
+  EXPECT_EQ(blanks(triples), (Strings{"1:1", "3:1"}));
+  EXPECT_EQ(triples.blank_covariates.at(0).texts, (Strings{"v1", "v3"}));
+
+  EXPECT_EQ(blanks(parse("a,b,winner\nx,y,\nx,y,x\n")), (Strings{"1:1"}));
+  const Dataset preflib = parse("# ALTERNATIVE NAME 1: a\n# ALTERNATIVE NAME 2: b\n19: \n2: 1,2\n3: {}\n0: 2\n1: 2\n");
+  EXPECT_EQ(rows(preflib), (Strings{"2 a>b", "1 b"}));
+  EXPECT_EQ(blanks(preflib), (Strings{"1:19", "3:3", "4:0"}));
+  EXPECT_TRUE(warned(preflib, "22 blank ballots"));
+  EXPECT_EQ(blanks(parse("2\n1,a\n2,b\n3,3,2\n1,\n2,2,1\n")), (Strings{"1:1"}));
+  EXPECT_EQ(blanks(parse("2 1\n4 0\n1 2 1 0\n3 0\n0\n\"a\"\n\"b\"\n", "x.blt")), (Strings{"1:4", "3:3"}));
+  const Dataset lines = parse("{\"ranking\":[],\"id\":\"x\"}\n[\"a\",\"b\"]\n{\"ranking\":[],\"weight\":2.5,\"id\":\"z\"}\n");
+  EXPECT_EQ(blanks(lines), (Strings{"1:1", "3:2.5"}));
+  EXPECT_EQ(lines.covariates.at(0).texts, (Strings{""}));
+  EXPECT_EQ(lines.blank_covariates.at(0).texts, (Strings{"x", "z"}));
+  EXPECT_THROW(parse("rank1,rank2\n,skipped\n"), DataError);
 }
 
 TEST(CsvWide, OtherNamesOrdersDelimitersAndColumns) {
@@ -348,7 +392,8 @@ TEST(Jsonl, SaysWhereItIsWrong) {
   EXPECT_EQ(
       errors("[\"a\",\"a\"]\n{\"x\":1}\n[\"a\"\n[\"a\",]\n{\"ranking\":[\"a\"],\"weight\":-1}\n[\"a\"]x\n[\"\\q\"]\n", "x.jsonl"),
       (Strings{"x.jsonl:1:6: found item 'a' a second time, expected each item once in a ranking",
-               "x.jsonl:2:2: found no 'ranking' in the object, expected one such as [\"a\",[\"b\",\"c\"]]",
+               "x.jsonl:2:2: found no 'ranking' in the object, expected one such as [\"a\",[\"b\",\"c\"]], or the keys model_a, "
+               "model_b and winner",
                "x.jsonl:3:5: found the end of the line, expected ',' or ']'", "x.jsonl:4:6: found ']', expected a value after ','",
                "x.jsonl:5:27: found weight -1, expected one from 0 to 1e15", "x.jsonl:6:6: found 'x', expected the end of the line",
                "x.jsonl:7:3: found an unknown escape in a string"}));

@@ -32,6 +32,9 @@ std::unique_ptr<LineReader> make_preflib_reader(const Source& start, const ReadO
 // Covariates are checked and forgotten where they are not kept.
 std::unique_ptr<LineReader> make_jsonl_reader(const Source& start, const ReadOptions& options, bool keep_covariates);
 
+// Is the text one array of objects, and not a ranking per line? Then it is read whole.
+bool is_json_array(std::string_view text);
+
 // The position behind the last line break within `limit` bytes of `position`; behind the first one after them where there is none
 // within, and the end where there is no further one.
 std::size_t end_of_piece(std::string_view text, std::size_t position, std::size_t limit);
@@ -49,7 +52,9 @@ Format guess_format(const Source& source);
 // The meaning of unlisted items where neither the user nor the file says.
 Unranked default_unranked(Format format);
 
-// Warnings with a count, in words.
-void warn_empty_ballots(const BallotRows& rows, std::vector<std::string>& warnings);
+// Ballots that list nothing and rows that count nothing, in words: ballots are counted, not lines.
+inline constexpr std::string_view blank_ballots = "blank ballots, which list no item,";
+inline constexpr std::string_view undecided = "rows without a winner";
+void warn_blank_ballots(const BallotRows& rows, std::string_view what, std::vector<std::string>& warnings);
 
 }  // namespace caucus

@@ -51,6 +51,35 @@ std::string read_all(int fd, const std::string& name) {
   return buffer;
 }
 
+// Files of other programs, known by their first bytes, and the line that makes a table of them.
+void refuse_binary(std::string_view text, const std::string& name) {
+  const auto starts = [&](std::string_view magic) { return text.substr(0, magic.size()) == magic; };
+  const std::string_view head = text.substr(0, std::min<std::size_t>(text.size(), 4096));
+  std::string_view what, reader;
+  if (starts("PK\x03\x04") || starts("\xd0\xcf\x11\xe0")) {
+    const bool ods = head.find("opendocument") != std::string_view::npos;
+    what = ods ? "an OpenDocument spreadsheet" : "a spreadsheet (xlsx or xls)";
+    reader = "read_excel";
+  } else if (starts("PAR1")) {
+    what = "a parquet file";
+    reader = "read_parquet";
+  } else if (starts("ARROW1")) {
+    what = "an Arrow (feather) file";
+    reader = "read_feather";
+  } else if (starts("$FL2") || starts("$FL3")) {
+    what = "an SPSS file";
+    reader = "read_spss";
+  } else {
+    return;
+  }
+  const std::size_t slash = name.find_last_of('/') + 1, dot = name.find_last_of('.');
+  const std::string target = (dot == std::string::npos || dot < slash ? name : name.substr(0, dot)) + ".csv";
+  throw DataError(
+      fmt::format("{0}: found {1}, expected text. This line makes a table of it:\n  python3 -c \"import pandas; "
+                  "pandas.{2}('{0}').to_csv('{3}', index=False)\"",
+                  name, what, reader, target));
+}
+
 }  // namespace
 
 void Source::settle() {
@@ -62,6 +91,7 @@ void Source::settle() {
     text_ = storage_->buffer;
   }
   if (starts("\xef\xbb\xbf")) text_.remove_prefix(3);
+  refuse_binary(text_, name_);
   if (starts("\xff\xfe") || starts("\xfe\xff")) throw DataError(name_ + ": the text is UTF-16; convert it to UTF-8 first");
 }
 

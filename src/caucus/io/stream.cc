@@ -8,6 +8,7 @@
 
 #include "caucus/base/error.h"
 #include "caucus/io/descriptor.h"
+#include "caucus/io/item_edits.h"
 #include "caucus/io/readers.h"
 #include "caucus/io/spool.h"
 #include "caucus/io/unpack.h"
@@ -110,7 +111,7 @@ RankingStream RankingStream::open(const std::string& path, const ReadOptions& op
   auto state = std::make_unique<State>(path, block);
   LineBlocks& blocks = state->blocks;
   const std::string_view first = blocks.next();
-  if (!is_packed(first)) {
+  if (!is_packed(first) && !edits_items(options) && !is_json_array(first)) {
     // Refuses UTF-16 and takes a byte order mark off.
     const Source start = Source::from_text(first, blocks.name());
     const Format format = options.format == Format::automatic ? guess_format(start) : options.format;
@@ -135,6 +136,7 @@ RankingStream RankingStream::open(const std::string& path, const ReadOptions& op
   if (state->reader != nullptr) {
     for (std::string_view more = blocks.next(); !more.empty(); more = blocks.next()) state->reader->feed(more);
     data = state->reader->finish();
+    question_items(data, options);
   } else {
     const std::string text = blocks.take_all();
     data = parse_dataset(text, blocks.name(), options);

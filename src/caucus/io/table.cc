@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -36,14 +37,22 @@ bool is_missing_cell(std::string_view cell) {
   return cell.empty() || cell == "NA" || cell == "NaN" || cell == "nan" || cell == "null" || cell == "NULL" || cell == "?";
 }
 
-Column make_column(std::string name, const std::vector<std::string_view>& cells) {
+namespace {
+
+// Digits that a number forgets: zeros at the front, or more of them than a double holds.
+bool is_numbered_id(std::string_view cell) {
+  if (cell.size() < 2 || !std::ranges::all_of(cell, is_digit)) return false;
+  return cell.front() == '0' || cell.size() > 15;
+}
+
+Column column_of(std::string name, const std::vector<std::string_view>& cells, bool keep_ids) {
   Column column;
   column.name = std::move(name);
   column.numbers.reserve(cells.size());
   for (const std::string_view cell : cells) {
     if (is_missing_cell(cell)) {
       column.numbers.push_back(std::numeric_limits<double>::quiet_NaN());
-    } else if (const auto number = parse_number(cell)) {
+    } else if (const auto number = parse_number(cell); number && !(keep_ids && is_numbered_id(cell))) {
       column.numbers.push_back(*number);
     } else {
       column.numbers = {};
@@ -56,6 +65,15 @@ Column make_column(std::string name, const std::vector<std::string_view>& cells)
   for (const std::string_view cell : cells)
     column.texts.push_back(is_missing_cell(cell) ? std::string() : to_utf8(cell, converted));
   return column;
+}
+
+}  // namespace
+
+Column make_column(std::string name, const std::vector<std::string_view>& cells) {
+  return column_of(std::move(name), cells, false);
+}
+Column make_id_column(std::string name, const std::vector<std::string_view>& cells) {
+  return column_of(std::move(name), cells, true);
 }
 
 namespace {

@@ -33,5 +33,7 @@ Table parse_table(std::string_view text, const std::string& name);
 bool is_missing_cell(std::string_view cell);
 // A column of numbers where every cell is a finite number or missing, of texts otherwise.
 Column make_column(std::string name, const std::vector<std::string_view>& cells);
+// The same, but numbers that would not come back as written, such as the ids 007 or 12345678901234567890, are texts.
+Column make_id_column(std::string name, const std::vector<std::string_view>& cells);
 
 }  // namespace caucus

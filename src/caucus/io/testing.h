@@ -8,6 +8,20 @@
 
 namespace caucus::io_testing {
 
+inline std::string difference_of_columns(const std::vector<Column>& a, const std::vector<Column>& b) {
+  if (a.size() != b.size()) return "number of covariates";
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const Column& left = a[i];
+    const Column& right = b[i];
+    if (left.name != right.name) return "name of covariate " + std::to_string(i + 1);
+    if (left.texts != right.texts || left.numbers.size() != right.numbers.size()) return "values of covariate " + left.name;
+    for (std::size_t row = 0; row < left.numbers.size(); ++row)
+      if (left.numbers[row] != right.numbers[row] && !(std::isnan(left.numbers[row]) && std::isnan(right.numbers[row])))
+        return "values of covariate " + left.name;
+  }
+  return {};
+}
+
 // The first difference between two data sets in words; empty where they are the same in everything a file can hold. Where every
 // ranking is complete, the meaning of unlisted items means nothing.
 inline std::string difference(const Dataset& a, const Dataset& b) {
@@ -23,17 +37,11 @@ inline std::string difference(const Dataset& a, const Dataset& b) {
     complete = complete && left.size() == a.num_items();
   }
   if (a.unranked != b.unranked && !complete) return "meaning of unlisted items";
-  if (a.covariates.size() != b.covariates.size()) return "number of covariates";
-  for (std::size_t i = 0; i < a.covariates.size(); ++i) {
-    const Column& left = a.covariates[i];
-    const Column& right = b.covariates[i];
-    if (left.name != right.name) return "name of covariate " + std::to_string(i + 1);
-    if (left.texts != right.texts || left.numbers.size() != right.numbers.size()) return "values of covariate " + left.name;
-    for (std::size_t row = 0; row < left.numbers.size(); ++row)
-      if (left.numbers[row] != right.numbers[row] && !(std::isnan(left.numbers[row]) && std::isnan(right.numbers[row])))
-        return "values of covariate " + left.name;
-  }
-  return {};
+  if (a.blanks.size() != b.blanks.size()) return "number of blank rows";
+  for (std::size_t i = 0; i < a.blanks.size(); ++i)
+    if (a.blanks[i].row != b.blanks[i].row || a.blanks[i].weight != b.blanks[i].weight) return "blank row " + std::to_string(i + 1);
+  const std::string listed = difference_of_columns(a.covariates, b.covariates);
+  return listed.empty() ? difference_of_columns(a.blank_covariates, b.blank_covariates) : listed;
 }
 
 }  // namespace caucus::io_testing

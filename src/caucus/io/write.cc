@@ -20,6 +20,7 @@ const std::vector<FormatInfo>& formats() {
       {Format::csv_long, {}, "voter, item, rank"},
       {Format::csv_pairwise, {}, "two items and the winner, or two items and counts"},
       {Format::csv_ratings, {}, "user, item, rating; or one column of ratings per item"},
+      {Format::csv_order, {}, "one column holds the whole ranking: A>B=C"},
       {Format::jsonl, {"jsonl", "ndjson"}, "JSON lines: holds everything"},
       {Format::blt, {"blt"}, "ballots of the single transferable vote, as OpaVote and Scottish councils write them"},
   };
@@ -115,6 +116,8 @@ std::string extension_of(const std::string& path) {
 
 void write_any(const Dataset& data, const std::string& path, const WriteOptions& options, TextSink& sink, Lost& lost) {
   const Format format = options.format == Format::automatic ? format_for_writing(path, data) : options.format;
+  if (format != Format::jsonl && !data.blanks.empty())
+    lost.push_back(fmt::format("the places of {} blank ballots", data.blanks.size()));
   switch (format) {
     case Format::preflib:
       write_preflib(data, sink, path, extension_of(path), lost);

@@ -1,4 +1,4 @@
-// CSV in its five ranking forms. Names are turned into cells once; rows are then copies.
+// CSV in its ranking forms. Names are turned into cells once; rows are then copies.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +8,7 @@
 #include "caucus/base/error.h"
 #include "caucus/io/csv.h"
 #include "caucus/io/items.h"
+#include "caucus/io/nobody.h"
 #include "caucus/io/table.h"
 #include "caucus/io/text.h"
 #include "caucus/io/writers.h"
@@ -45,6 +46,9 @@ class CsvWriter {
       case Format::csv_pairwise:
         write_pairs();
         break;
+      case Format::csv_order:
+        write_orders();
+        break;
       default:
         write_triples();
         break;
@@ -65,6 +69,10 @@ class CsvWriter {
     }
     if (!std::ranges::is_sorted(data_.items, [](const std::string& a, const std::string& b) { return natural_less(a, b); }))
       lost_.emplace_back("the order of the items (it will be that of their names)");
+    for (const std::string& item : data_.items)
+      if (names_nobody(item))
+        lost_.push_back(
+            fmt::format("the item {}, which reads as a cell without an item (read the file with --keep {})", item, item));
   }
 
   // Covariates of which a CSV reader would make something else.
@@ -116,11 +124,6 @@ class CsvWriter {
     if (rankings_.has_ties()) lost_.emplace_back("ties (the items of a tie stand in the order of the items)");
     std::size_t longest = 1;
     for (std::size_t i = 0; i < rankings_.size(); ++i) longest = std::max(longest, rankings_.length(i));
-    for (const std::string& item : data_.items)
-      for (const std::string_view word : {"NA", "skipped", "overvote", "undervote", "skip", "blank"})
-        if (item == word || (word != "NA" && equal_ignoring_case(item, word)))
-          lost_.push_back(
-              fmt::format("the item {}, which reads as a cell without an item (read the file with --keep {})", item, item));
     header_of_covariates();
     for (std::size_t i = 1; i <= longest; ++i) out_ += fmt::format("{}rank{}", i > 1 ? std::string(1, delimiter_) : "", i);
     out_ += '\n';
@@ -221,6 +224,27 @@ class CsvWriter {
       if (value.empty() || (column.is_numeric() && !std::isfinite(column.numbers[row])) || !seen.insert(value).second) return false;
     }
     return true;
+  }
+
+  void write_orders() {
+    lose_looks();
+    for (const std::string& item : data_.items)
+      if (item.find_first_of(">=") != std::string::npos || is_blank(item.front()) || is_blank(item.back()) ||
+          is_digit(item.front()))
+        lost_.push_back(fmt::format("the item {}, whose name does not stand in a line such as A>B=C", show_text(item)));
+    header_of_covariates();
+    out_ += "ranking\n";
+    for (std::size_t row = 0; row < rankings_.num_rows(); ++row) {
+      covariates_of(row);
+      std::string order;
+      rankings_[rankings_.row_ranking(row)].for_each_group([&](std::span<const ItemId> group) {
+        if (!order.empty()) order += '>';
+        for (std::size_t i = 0; i < group.size(); ++i) order += (i > 0 ? "=" : "") + data_.items[group[i]];
+      });
+      append_csv_cell(out_, order, delimiter_);
+      out_ += '\n';
+      sink_.checkpoint();
+    }
   }
 
   void write_pairs() {

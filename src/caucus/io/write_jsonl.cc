@@ -38,11 +38,38 @@ void write_head(const Dataset& data, const std::vector<std::string>& names, Text
   out += "}\n";
 }
 
+// What follows the ranking in a row: its weight and covariates. True where a value could not be written.
+bool write_rest(double weight, const std::vector<Column>& covariates, std::size_t row, std::string& out) {
+  bool infinite = false;
+  if (weight != 1.0) {
+    out += ",\"weight\":";
+    append_number(out, weight);
+  }
+  if (!covariates.empty()) {
+    out += ",\"covariates\":[";
+    for (std::size_t i = 0; i < covariates.size(); ++i) {
+      if (i > 0) out += ',';
+      const Column& column = covariates[i];
+      if (!column.is_numeric() && !column.texts[row].empty()) {
+        append_json_string(out, column.texts[row]);
+      } else if (column.is_numeric() && std::isfinite(column.numbers[row])) {
+        append_number(out, column.numbers[row]);
+      } else {
+        infinite = infinite || (column.is_numeric() && std::isinf(column.numbers[row]));
+        out += "null";
+      }
+    }
+    out += ']';
+  }
+  out += "}\n";
+  return infinite;
+}
+
 void write_rows(const Dataset& data, const std::vector<std::string>& names, TextSink& sink, Lost& lost) {
   const RankingSet& rankings = data.rankings;
   std::string& out = sink.buffer();
   bool infinite = false;
-  for (std::size_t row = 0; row < rankings.num_rows(); ++row) {
+  const auto write_ranking = [&](std::size_t, std::size_t row) {
     out += "{\"ranking\":[";
     bool first = true;
     rankings[rankings.row_ranking(row)].for_each_group([&](std::span<const ItemId> group) {
@@ -56,29 +83,15 @@ void write_rows(const Dataset& data, const std::vector<std::string>& names, Text
       if (group.size() > 1) out += ']';
     });
     out += ']';
-    if (rankings.row_weight(row) != 1.0) {
-      out += ",\"weight\":";
-      append_number(out, rankings.row_weight(row));
-    }
-    if (!data.covariates.empty()) {
-      out += ",\"covariates\":[";
-      for (std::size_t i = 0; i < data.covariates.size(); ++i) {
-        if (i > 0) out += ',';
-        const Column& column = data.covariates[i];
-        if (!column.is_numeric() && !column.texts[row].empty()) {
-          append_json_string(out, column.texts[row]);
-        } else if (column.is_numeric() && std::isfinite(column.numbers[row])) {
-          append_number(out, column.numbers[row]);
-        } else {
-          infinite = infinite || (column.is_numeric() && std::isinf(column.numbers[row]));
-          out += "null";
-        }
-      }
-      out += ']';
-    }
-    out += "}\n";
+    infinite = write_rest(rankings.row_weight(row), data.covariates, row, out) || infinite;
     sink.checkpoint();
-  }
+  };
+  const auto write_blank = [&](std::size_t, std::size_t row) {
+    out += "{\"ranking\":[]";
+    infinite = write_rest(data.blanks[row].weight, data.blank_covariates, row, out) || infinite;
+    sink.checkpoint();
+  };
+  for_each_file_row(data, write_ranking, write_blank);
   if (infinite) lost.emplace_back("infinite covariate values (written as missing)");
 }
 

@@ -1,10 +1,21 @@
 #include "caucus/model/assignment.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "caucus/base/numeric.h"
 
 namespace caucus {
 
-std::vector<std::size_t> solve_assignment(std::span<const double> cost, std::size_t n) {
+std::vector<std::size_t> solve_assignment(std::span<const double> given, std::size_t n) {
+  // A cost that is no number would compare false with everything and the search for a free column would never end: it is dearer
+  // than all others instead. With finite costs each turn of the inner loop uses up one column, so there are at most n.
+  double largest = 0.0;
+  for (double value : given)
+    if (std::isfinite(value)) largest = std::max(largest, std::abs(value));
+  largest = std::min(largest, 1e290);
+  std::vector<double> cost(given.begin(), given.end());
+  for (double& value : cost) value = std::isfinite(value) ? std::clamp(value, -largest, largest) : 4.0 * largest + 1.0;
   // Rows and columns count from 1; 0 is the free row that starts each path.
   std::vector<double> row_price(n + 1, 0.0), column_price(n + 1, 0.0);
   std::vector<std::size_t> row_of(n + 1, 0), previous(n + 1, 0);

@@ -32,8 +32,10 @@ void insertion_search(std::vector<ItemId>& order, const PairMatrix& pairs) {
   double scale = 0.0;
   for (double value : pairs.values()) scale = std::max(scale, value);
   const double least_gain = 1e-12 * scale;
+  // Every round gains more than rounding, so rounds are few; the bound is for weights so large that sums of them are no numbers.
+  constexpr int most_rounds = 10'000;
   bool improved = true;
-  while (improved) {
+  for (int round = 0; round < most_rounds && improved; ++round) {
     improved = false;
     for (std::size_t from = 0; from < n; ++from) {
       const ItemId item = order[from];

@@ -9,6 +9,7 @@
 #include "caucus/base/numeric.h"
 #include "caucus/model/kendall.h"
 #include "caucus/model/mallows.h"
+#include "caucus/model/solve_dispersion.h"
 #include "caucus/model/stage.h"
 
 namespace caucus {
@@ -121,21 +122,22 @@ struct Moments {
   double log_z, mean, variance;
 };
 Moments moments(std::span<const double> log_count, double theta) {
-  double largest = -infinity;
-  for (std::size_t d = 0; d < log_count.size(); ++d) largest = std::max(largest, log_count[d] - theta * static_cast<double>(d));
-  double z = 0.0, first = 0.0;
+  double largest = -infinity, mode = 0.0;
+  for (std::size_t d = 0; d < log_count.size(); ++d)
+    if (const double value = log_count[d] - theta * static_cast<double>(d); value > largest)
+      largest = value, mode = static_cast<double>(d);
+  // About the mode, so that the variance does not cancel. Every second count of Spearman's distance is zero.
+  double z = 0.0, first = 0.0, second = 0.0;
   for (std::size_t d = 0; d < log_count.size(); ++d) {
-    const double mass = std::exp(log_count[d] - theta * static_cast<double>(d) - largest);
+    const double value = log_count[d] - theta * static_cast<double>(d) - largest;
+    if (value < -745.0) continue;
+    const double mass = std::exp(value), off = static_cast<double>(d) - mode;
     z += mass;
-    first += mass * static_cast<double>(d);
+    first += mass * off;
+    second += mass * off * off;
   }
-  const double mean = first / z;
-  double second = 0.0;
-  for (std::size_t d = 0; d < log_count.size(); ++d) {
-    const double off = static_cast<double>(d) - mean;
-    second += std::exp(log_count[d] - theta * static_cast<double>(d) - largest) * off * off;
-  }
-  return {largest + std::log(z), mean, second / z};
+  const double shift = first / z;
+  return {largest + std::log(z), mode + shift, std::max(0.0, second / z - shift * shift)};
 }
 
 // One Metropolis sweep about the identity: n proposals to swap the ranks of two items.
@@ -217,10 +219,10 @@ std::uint64_t max_distance(Distance distance, std::size_t num_items) {
 }
 
 DistanceNormalizer::DistanceNormalizer(Distance distance, std::size_t num_items, double largest_theta, std::uint64_t seed,
-                                       bool always_estimate)
+                                       bool always_estimate, const std::function<bool()>& stop)
     : distance_(distance), num_items_(num_items) {
   if (always_estimate) {
-    estimate(largest_theta, seed);
+    estimate(largest_theta, seed, stop);
     return;
   }
   switch (distance) {
@@ -244,7 +246,7 @@ DistanceNormalizer::DistanceNormalizer(Distance distance, std::size_t num_items,
       }
       break;
   }
-  estimate(largest_theta, seed);
+  estimate(largest_theta, seed, stop);
 }
 
 double DistanceNormalizer::log_z(double theta) const {
@@ -310,18 +312,12 @@ double DistanceNormalizer::standard_error(double theta) const {
   return grid_log_z_error_[static_cast<std::size_t>(above - grid_.begin()) - 1];
 }
 
-double DistanceNormalizer::solve_theta(double mean_distance) const {
-  if (mean_distance >= mean(0.0)) return 0.0;
-  if (mean_distance <= mean(max_theta)) return max_theta;
-  double low = 0.0, high = max_theta;
-  for (int i = 0; i < 200 && high - low > 1e-13 * high; ++i) {
-    const double middle = 0.5 * (low + high);
-    (mean(middle) > mean_distance ? low : high) = middle;
-  }
-  return 0.5 * (low + high);
+double DistanceNormalizer::solve_theta(double mean_distance, double guess) const {
+  return solve_decreasing(
+      mean_distance, guess, [this](double theta) { return mean(theta); }, [this](double theta) { return variance(theta); });
 }
 
-void DistanceNormalizer::estimate(double largest_theta, std::uint64_t seed) {
+void DistanceNormalizer::estimate(double largest_theta, std::uint64_t seed, const std::function<bool()>& stop) {
   exact_ = false;
   const std::size_t n = num_items_;
   // d log Z / d theta = -E d. A grid dense where the mean changes: steps of a fraction of the standard deviation's inverse.
@@ -334,7 +330,8 @@ void DistanceNormalizer::estimate(double largest_theta, std::uint64_t seed) {
   stream.shuffle(std::span<std::uint32_t>(rank));
   std::uint64_t current = rank_distance(distance_, rank, identity);
   constexpr int burn = 30, batches = 20, per_batch = 25;
-  while (true) {
+  // Steps grow by 6 %: a few hundred reach largest_theta from any first step; the bound is for numbers gone wrong.
+  for (int point = 0; point < 1000; ++point) {
     // The chain moves on from the last theta: a short burn-in is enough.
     for (int sweep = 0; sweep < burn; ++sweep) metropolis_sweep(distance_, theta, rank, identity, current, stream);
     std::array<double, batches> batch{};
@@ -351,7 +348,7 @@ void DistanceNormalizer::estimate(double largest_theta, std::uint64_t seed) {
     grid_.push_back(theta);
     grid_mean_.push_back(mean);
     grid_error_.push_back(std::sqrt(spread / (batches * (batches - 1.0))));
-    if (theta >= largest_theta || mean < 0.05) break;
+    if (theta >= largest_theta || mean < 0.05 || (point > 0 && stop && stop())) break;
     theta += step;
     step *= 1.06;
   }
@@ -412,9 +409,17 @@ void draw_distance_model(Distance distance, std::span<const ItemId> centre, doub
         if (target[i] == places[i]) return true;
       return false;
     };
-    if (moved > 0) do
-        stream.shuffle(std::span<std::uint32_t>(target));
-      while (fixes());
+    // A shuffle fixes nothing with chance 1/e or more (moved > 1): a thousand in a row that do have chance 1e-199, and then, or
+    // where one place alone should move, places go round.
+    bool fixing = moved > 0;
+    for (int attempt = 0; attempt < 1000 && fixing; ++attempt) {
+      stream.shuffle(std::span<std::uint32_t>(target));
+      fixing = fixes();
+    }
+    if (fixing) {
+      target = places;
+      std::ranges::rotate(target, target.begin() + 1);
+    }
     for (std::size_t i = 0; i < moved; ++i) rank[places[i]] = target[i];
   } else {
     std::uint64_t current = 0;

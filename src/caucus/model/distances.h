@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -30,11 +31,12 @@ std::uint64_t max_distance(Distance distance, std::size_t num_items);
 // log Z(theta), mean and variance of d under the model, for one distance and number of items. Z depends on theta alone.
 //   exact: kendall, cayley, hamming (closed forms); ulam by counts from Schensted's correspondence to n = 60; footrule and spearman
 //   by counts over all rankings (subset sums) to n = 14. Beyond: thermodynamic integration of E d over theta on a grid, E d by
-//   Metropolis chains; standard_error() > 0.
+//   Metropolis chains; standard_error() > 0. `stop` ends the grid early: beyond its end the mean falls off as it must for large
+//   theta.
 class DistanceNormalizer {
  public:
   DistanceNormalizer(Distance distance, std::size_t num_items, double largest_theta = 50.0, std::uint64_t seed = 1,
-                     bool always_estimate = false);
+                     bool always_estimate = false, const std::function<bool()>& stop = {});
 
   Distance distance() const { return distance_; }
   std::size_t num_items() const { return num_items_; }
@@ -44,10 +46,10 @@ class DistanceNormalizer {
   double variance(double theta) const;
   double standard_error(double theta) const;  // of log_z; 0 when exact
   // The theta in [0, max_theta] with mean(theta) = mean_distance.
-  double solve_theta(double mean_distance) const;
+  double solve_theta(double mean_distance, double guess = 0.5) const;
 
  private:
-  void estimate(double largest_theta, std::uint64_t seed);
+  void estimate(double largest_theta, std::uint64_t seed, const std::function<bool()>& stop);
 
   Distance distance_;
   std::size_t num_items_;

@@ -12,7 +12,6 @@
 #include "caucus/model/assignment.h"
 #include "caucus/model/kendall.h"
 #include "caucus/model/mallows.h"
-#include "caucus/model/mallows_subset.h"
 
 namespace caucus {
 namespace {
@@ -139,52 +138,6 @@ TEST(Assignment, CheapestOfAll) {
       best = std::min(best, sum);
     } while (std::next_permutation(column.begin(), column.end()));
     EXPECT_NEAR(total, best, 1e-12);
-  }
-}
-
-TEST(MallowsSubset, ExactByEnumerationAndByWeightedCompletions) {
-  RandomStream stream(61);
-  const std::size_t n = 6;
-  for (double theta : {0.0, 1e-12, 0.3, 1.5}) {
-    std::vector<ItemId> centre(n);
-    std::iota(centre.begin(), centre.end(), 0u);
-    stream.shuffle(std::span<ItemId>(centre));
-    const Mallows model(centre, theta);
-    for (std::size_t length : {1, 2, 3, 5, 6}) {
-      std::vector<ItemId> ballot(n);
-      std::iota(ballot.begin(), ballot.end(), 0u);
-      stream.shuffle(std::span<ItemId>(ballot));
-      ballot.resize(length);
-      double expected = 0.0;
-      std::vector<ItemId> order(n);
-      std::iota(order.begin(), order.end(), 0u);
-      do {
-        const auto rank = inverse_order(order);
-        bool agrees = true;
-        for (std::size_t j = 0; j + 1 < length; ++j) agrees = agrees && rank[ballot[j]] < rank[ballot[j + 1]];
-        if (agrees) expected += std::exp(model.log_prob(RankingView(order)));
-      } while (std::next_permutation(order.begin(), order.end()));
-      const SubsetProbability exact = subset_probability(ballot, model.position(), theta, stream);
-      EXPECT_EQ(exact.standard_error, 0.0);
-      EXPECT_NEAR(exact.log_prob, std::log(expected), 1e-11);
-      if (length == 2) {
-        EXPECT_NEAR(std::exp(exact.log_prob), model.pair_probability(model.position()[ballot[0]], model.position()[ballot[1]]),
-                    1e-12);
-      }
-      // Completions agree with the ballot; their mean weight is the probability. Six standard errors.
-      double sum = 0.0, squares = 0.0;
-      const int draws = 4000;
-      for (int i = 0; i < draws; ++i) {
-        std::vector<ItemId> whole(n);
-        const double weight = std::exp(draw_completion(ballot, centre, theta, stream, whole));
-        const auto rank = inverse_order(whole);
-        for (std::size_t j = 0; j + 1 < length; ++j) EXPECT_LT(rank[ballot[j]], rank[ballot[j + 1]]);
-        sum += weight;
-        squares += weight * weight;
-      }
-      const double mean = sum / draws, error = std::sqrt(std::max(0.0, squares / draws - mean * mean) / draws);
-      EXPECT_NEAR(mean, expected, 6.0 * error + 1e-12);
-    }
   }
 }
 

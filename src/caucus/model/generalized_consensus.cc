@@ -49,6 +49,9 @@ std::vector<double> stage_means_v(std::span<const ItemId> order, const PairMatri
   return mean;
 }
 
+// Local searches end when a round gains nothing, within tens of rounds; rounding must not make them go round in circles.
+constexpr int most_rounds = 1000;
+
 double cost_of_means(std::span<const double> mean) {
   double cost = 0.0;
   for (std::size_t j = 0; j + 1 < mean.size(); ++j) cost += stage_cost(mean[j], mean.size() - j);
@@ -59,7 +62,7 @@ double cost_of_means(std::span<const double> mean) {
 void insertion_search_v(std::vector<ItemId>& order, const PairMatrix& pairs, double total) {
   const std::size_t n = order.size();
   bool improved = true;
-  while (improved) {
+  for (int round = 0; round < most_rounds && improved; ++round) {
     improved = false;
     for (std::size_t from = 0; from < n; ++from)
       for (int direction : {-1, 1}) {
@@ -251,7 +254,7 @@ void swap_search_s(std::vector<ItemId>& order, const StagePairs& pairs) {
   std::vector<double> sum = stage_sums_s(order, pairs);
   double cost = cost_of_sums_s(sum, pairs);
   bool improved = true;
-  while (improved) {
+  for (int round = 0; round < most_rounds && improved; ++round) {
     improved = false;
     for (std::size_t from = 0; from < n; ++from)
       for (int direction : {-1, 1}) {

@@ -4,15 +4,22 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "caucus/data/dataset.h"
+#include "caucus/result/group.h"
+#include "caucus/result/marginals.h"
+#include "caucus/result/record.h"
 
 namespace caucus {
+
+// A number worth showing that belongs to the model as a whole: "Kernel width (theta)", "0.8", "the larger, ...".
+struct ModelFact {
+  std::string name, value, words;
+};
 
 struct SampleRequest {
   std::size_t count = 0;
@@ -51,20 +58,45 @@ class FittedModel {
 
   virtual Sample sample(const SampleRequest& request) const = 0;
 
-  // The family's keys of the model file: "components" and what stands beside it ("ties", ...).
-  virtual nlohmann::json to_json() const = 0;
+  // The groups, largest first, with what is known of their errors. Everything outside the family reads these.
+  std::vector<Group> profile() const;
+  // First places, mean places and pairs of every group and of all ballots: by formula where there is one, else by simulation.
+  Marginals marginals(const MarginalsRequest& request = {}) const { return compute_marginals(*this, request); }
+  // One group's distribution as far as the family can give it. By default nothing: all is simulated.
+  virtual GroupLaw law(std::size_t group) const;
+  // A ballot is not drawn from one group but blends several: all ballots together are no weighted mean of the groups.
+  virtual bool blends_groups() const { return false; }
+  // A tied ballot is an outcome of its own for this model; else it is the event that one of the consistent rankings occurred.
+  virtual bool ties_are_outcomes() const { return false; }
+  virtual std::vector<ModelFact> facts() const { return {}; }
+
+  // What a fit or a model file knows of the groups' errors: one entry per group, or none.
+  void set_errors(std::vector<GroupErrors> errors) { errors_ = std::move(errors); }
+
+  // What the model file holds besides the groups' parameters and errors, which profile() tells: keys beside "components" ("ties",
+  // ...) and within them. `components` has one record per group.
+  virtual void write(Record& model, std::span<Record> components) const;
 
  protected:
   FittedModel(std::vector<std::string> items, Unranked unranked) : items_(std::move(items)), unranked_(unranked) {}
 
+  // The parameters of the groups; profile() adds the errors, and the orders that follow from utilities.
+  virtual std::vector<Group> groups() const = 0;
+
  private:
+  std::vector<GroupErrors> errors_;
   std::vector<std::string> items_;
   Unranked unranked_;
 };
 
 // log P of every distinct ranking, in parallel.
 std::vector<double> log_probs(const FittedModel& model, const Dataset& data, int threads);
+// log P of all ballots: the sum of log_probs, weighted by counts.
+double log_likelihood(const FittedModel& model, const Dataset& data, int threads);
 // Posterior memberships of every distinct ranking, K numbers each, in parallel.
 std::vector<double> memberships(const FittedModel& model, const Dataset& data, int threads);
+// -sum_i w_i sum_k p_ik log p_ik over the memberships p, K numbers for each distinct ranking i.
+double membership_entropy(std::span<const double> memberships, const RankingSet& rankings, std::size_t num_components);
+double membership_entropy(const FittedModel& model, const Dataset& data, int threads);
 
 }  // namespace caucus

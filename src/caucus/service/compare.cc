@@ -6,7 +6,9 @@
 #include <cmath>
 
 #include "caucus/base/error.h"
+#include "caucus/infer/stopping.h"
 #include "caucus/service/families.h"
+#include "caucus/service/fit.h"
 #include "caucus/service/folds.h"
 #include "caucus/service/select.h"
 
@@ -14,13 +16,7 @@ namespace caucus {
 
 namespace {
 
-// Plackett-Luce with Davidson-Luce takes a tie as an outcome of its own; Mallows models take a tied ballot as the event
-// "one of the consistent rankings". Their likelihoods of tied data have different sample spaces.
-bool ties_are_outcomes(std::string_view family) { return family == "pl"; }
-
-bool has_option(const FamilyInfo& info, std::string_view name) {
-  return std::any_of(info.options.begin(), info.options.end(), [&](const OptionInfo& option) { return option.name == name; });
-}
+bool ties_are_outcomes(std::string_view family) { return find_family(family).info().ties == TieMeaning::outcome; }
 
 struct Scored {
   CompareRow row;
@@ -28,7 +24,7 @@ struct Scored {
 };
 
 // Says which family and fold the progress is of.
-class FoldObserver : public Observer {
+class FoldObserver : public Observer, public StopSource {
  public:
   explicit FoldObserver(Observer* outer) : outer_(outer) {}
   void enter(std::string where) { where_ = std::move(where); }
@@ -39,6 +35,7 @@ class FoldObserver : public Observer {
     told.phase = phase;
     return outer_->progress(told);
   }
+  bool stop_requested() const override { return caucus::stop_requested(outer_); }
   void warning(std::string_view message) override {
     if (outer_ != nullptr) outer_->warning(message);
   }
@@ -56,11 +53,12 @@ Scored run_contender(const Contender& contender, const std::vector<Split>& split
   result.row.family = contender.family;
   const Family& family = find_family(contender.family);
   const std::vector<int>& candidates = contender.candidates.empty() ? request.candidates : contender.candidates;
-  const bool choose = has_option(family.info(), "components") && !contender.options.contains("components") && !candidates.empty();
+  const bool choose = family.info().has_option("components") && !contender.options.contains("components") && !candidates.empty();
   const double before = run.seconds();
   if (request.reset_peak_memory) request.reset_peak_memory();
   FoldObserver observer(run.observer);
   run.observer = &observer;
+  bool out_of_time = false;
   try {
     for (std::size_t fold = 0; fold < splits.size(); ++fold) {
       const Split& split = splits[fold];
@@ -70,14 +68,17 @@ Scored run_contender(const Contender& contender, const std::vector<Split>& split
         Selection selection =
             select(split.train, {.family = contender.family, .options = contender.options, .candidates = candidates}, run);
         interrupted = interrupted || selection.interrupted;
+        out_of_time = out_of_time || !selection.unfinished.empty();
         result.row.folds_at_largest += candidates.size() > 1 && selection.chosen_k == candidates.back() ? 1 : 0;
         outcome = std::move(selection.chosen);
       } else {
-        outcome = family.fit(split.train, contender.options, run);
+        service::FitResult fitted =
+            service::fit({.family = contender.family, .options = contender.options, .data = &split.train}, run);
+        outcome = {std::move(fitted.model), std::move(fitted.summary)};
       }
       interrupted = interrupted || outcome.summary.stop_reason == StopReason::interrupted;
-      if (outcome.summary.details.value("unnormalized", false))
-        throw DataError("its likelihood is not properly normalised here, so it may not be compared");
+      out_of_time = out_of_time || outcome.summary.stop_reason == StopReason::time_limit;
+      if (out_of_time) break;
       outcome.model->check(split.test);
       result.scores.append(*outcome.model, split.test, run.threads);
       result.row.groups += static_cast<double>(outcome.model->num_components()) / static_cast<double>(splits.size());
@@ -89,6 +90,10 @@ Scored run_contender(const Contender& contender, const std::vector<Split>& split
   result.row.seconds = run.seconds() - before;
   if (request.peak_memory_bytes) result.row.peak_bytes = request.peak_memory_bytes();
   if (interrupted && !result.row.refused) result.row.refused = "interrupted before all folds were scored";
+  if (out_of_time && !result.row.refused) {
+    result.row.refused = "the time limit came before its fits were done";
+    result.row.unfinished = true;
+  }
   if (!result.row.refused) {
     result.row.heldout_mean = result.scores.mean();
     result.row.heldout_se = result.scores.standard_error();
@@ -119,7 +124,7 @@ Contender parse_contender(std::string_view text) {
       contender.candidates = parse_candidates(value);
     else
       contender.options[key] = std::string(value);
-    if (!has_option(family.info(), key))
+    if (!family.info().has_option(key))
       throw UsageError(
           fmt::format("family {} has no option {}; see 'caucus families {}'", contender.family, key, contender.family));
   }
@@ -141,13 +146,16 @@ Comparison compare(const Dataset& data, const CompareRequest& request, const Run
                          [&](const Scored& one) { return !one.row.refused && ties_are_outcomes(one.row.family) == outcomes; });
     };
     if (taken(true) && taken(false)) {
-      comparison.note =
-          "The data have ties. For pl a tie is an outcome of its own; for the other families a tied ballot is the event that one "
-          "of "
-          "the consistent rankings occurred. These are different sample spaces, so pl is left out of the order.";
+      std::string left_out;
       for (Scored& one : scored)
-        if (!one.row.refused && ties_are_outcomes(one.row.family))
+        if (!one.row.refused && ties_are_outcomes(one.row.family)) {
+          left_out += (left_out.empty() ? "" : ", ") + one.row.label;
           one.row.refused = fmt::format("another sample space for ties; its own held-out mean is {:.6f}", one.row.heldout_mean);
+        }
+      comparison.note = fmt::format(
+          "The data have ties. For {} a tie is an outcome of its own; for the others a tied ballot is the event that one of the "
+          "consistent rankings occurred. These are different sample spaces, so {} is left out of the order.",
+          left_out, left_out);
     }
   }
 

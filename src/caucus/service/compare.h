@@ -13,19 +13,18 @@
 namespace caucus {
 
 struct Contender {
-  std::string label;  // "pl", or "pl:components=3" as the user wrote it
+  std::string label;  // as the user wrote it
   std::string family;
   OptionMap options;
   std::vector<int> candidates;        // K to choose from, where they are not the request's
   std::optional<std::uint64_t> seed;  // of its fits, where it is not the run's
 };
-// "pl", "pl:3", "pl:1..8", "mallows:k=2;method=em", "dpm:seed=2". Throws UsageError.
+// FAMILY, FAMILY:3, FAMILY:1..8, FAMILY:k=2;method=em, FAMILY:seed=2. Throws UsageError.
 Contender parse_contender(std::string_view text);
 
 struct CompareRequest {
   std::vector<Contender> contenders;
-  std::vector<int>
-      candidates;  // K to choose from by EBIC (cross-validation for m4) on each training part, where the contender does not fix it
+  std::vector<int> candidates;  // K to choose from by the family's default criterion on each training part, where it is not fixed
   int folds = 5;
   // Peak memory is the operating system's to tell: the front door says how to start and read the measure, or leaves it out.
   std::function<void()> reset_peak_memory;
@@ -36,6 +35,7 @@ struct CompareRow {
   std::string label;
   std::string family;
   std::optional<std::string> refused;  // why it is not compared
+  bool unfinished = false;             // because the time limit came first
   double heldout_mean = 0.0, heldout_se = 0.0;
   PairedDifference behind_best;      // the best one's mean minus this one's, ballot by ballot
   double groups = 0.0;               // mean number of groups over the folds

@@ -1,4 +1,4 @@
-// Model files: {"schema": "caucus.model/1", ...}. docs/model-file.md describes them.
+// Model files: {"schema": "caucus.model/1", ...}. docs/model-file.md describes them; result/model_record.h writes them.
 #pragma once
 
 #include <memory>
@@ -9,21 +9,9 @@
 
 namespace caucus {
 
-inline constexpr const char* model_schema = "caucus.model/1";
-
-struct Provenance {
-  std::string version;
-  std::string command;
-};
-
-// Keys in the order a person wants to read them.
-nlohmann::ordered_json model_to_json(const FitOutcome& outcome, const Dataset& data, const Provenance& provenance);
-// The same for data that went by: their digest and where they came from.
-nlohmann::ordered_json model_to_json(const FitOutcome& outcome, const std::string& digest, const std::string& source,
-                                     const Provenance& provenance);
-
 struct LoadedModel {
   std::unique_ptr<FittedModel> model;
+  FitSummary summary;            // how the fit went, as far as the file says
   nlohmann::json json;           // the whole file, unknown keys too
   bool states_unranked = false;  // the file says what unlisted items mean
 };

@@ -76,8 +76,8 @@ std::string checkpoint_key(const RegressionInput& input, const RegressionRequest
 }
 
 template <class Chain>
-Posterior run_with_checkpoints(std::vector<Chain>& chains, const ChainPlan& plan, const RegressionInput& input,
-                               const RegressionRequest& request, const Run& run) {
+pl_regression::Posterior run_with_checkpoints(std::vector<Chain>& chains, const ChainPlan& plan, const RegressionInput& input,
+                                              const RegressionRequest& request, const Run& run) {
   if (request.checkpoint.empty()) return run_chains(chains, plan, run);
   Checkpointing checkpoints;
   checkpoints.key = checkpoint_key(input, request, run);
@@ -94,7 +94,7 @@ Posterior run_with_checkpoints(std::vector<Chain>& chains, const ChainPlan& plan
 struct Diagnosis {
   double ess_min = 0.0, rhat_max = 1.0;
 };
-Diagnosis diagnose(const Posterior& posterior, int threads) {
+Diagnosis diagnose(const pl_regression::Posterior& posterior, int threads) {
   const std::size_t size = posterior.num_coefficients;
   std::vector<double> ess(size), rhat(size);
   parallel_for(size, threads, [&](std::size_t j) {
@@ -119,7 +119,7 @@ RowMatrix as_matrix(const std::vector<double>& values, Eigen::Index rows, Eigen:
   return Eigen::Map<const RowMatrix>(values.data(), rows, columns);
 }
 
-void take_posterior(const Posterior& posterior, const Options& options, const ChainPlan& plan, Eigen::Index rows,
+void take_posterior(const pl_regression::Posterior& posterior, const Options& options, const ChainPlan& plan, Eigen::Index rows,
                     Eigen::Index columns, const Run& run, RegressionFit& fit) {
   fit.model.lambda = as_matrix(posterior.mean(), rows, columns);
   fit.model.median = as_matrix(posterior.median(), rows, columns);
@@ -382,7 +382,7 @@ RegressionFit train(const RegressionInput& input, const RegressionRequest& reque
       chains.emplace_back(logit, LogitOptions{options.lasso_shape, options.lasso_rate, options.intercept_variance},
                           RandomStream(run.seed, Purpose::chain, static_cast<std::uint64_t>(c)));
     const ChainPlan plan = chain_plan(options, static_cast<std::size_t>((k - 1) * logit.x.cols()));
-    const Posterior posterior = run_with_checkpoints(chains, plan, input, request, run);
+    const pl_regression::Posterior posterior = run_with_checkpoints(chains, plan, input, request, run);
     take_posterior(posterior, options, plan, k - 1, logit.x.cols(), run, fit);
     if (model.draws.empty()) model.lambda.setZero();
     const double theta = posterior.hyper_mean();
@@ -431,7 +431,7 @@ RegressionFit train(const RegressionInput& input, const RegressionRequest& reque
                             GibbsOptions{shape.learn ? std::nullopt : std::optional(shape.value), options.a_min, options.a_max},
                             RandomStream(run.seed, Purpose::chain, static_cast<std::uint64_t>(c)));
       const ChainPlan plan = chain_plan(options, static_cast<std::size_t>(k * p));
-      const Posterior posterior = run_with_checkpoints(chains, plan, input, request, run);
+      const pl_regression::Posterior posterior = run_with_checkpoints(chains, plan, input, request, run);
       take_posterior(posterior, options, plan, k, p, run, fit);
       if (shape.learn) model.a = posterior.hyper_mean();
       if (!(model.a > 0.0)) model.a = 1.0;

@@ -43,7 +43,8 @@ std::vector<PathPoint> regularization_path(const RegressionInput& input, const R
     std::vector<GibbsChain> chains;
     chains.emplace_back(input.data, GibbsOptions{a, options.a_min, options.a_max},
                         RandomStream(run.seed, Purpose::chain, std::bit_cast<std::uint64_t>(a)));
-    const Posterior posterior = run_chains(chains, {options.sweeps, burnin, std::max(1, (options.sweeps - burnin) / 5000)}, quiet);
+    const pl_regression::Posterior posterior =
+        run_chains(chains, {options.sweeps, burnin, std::max(1, (options.sweeps - burnin) / 5000)}, quiet);
     const auto matrix = [&](const std::vector<double>& values) {
       return RowMatrix(Eigen::Map<const RowMatrix>(values.data(), map.lambda.rows(), map.lambda.cols()));
     };

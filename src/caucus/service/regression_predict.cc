@@ -102,12 +102,13 @@ nlohmann::ordered_json ballot_scores(const RegressionModel& model, const Dataset
     }
     first += class_probabilities(rows.w, draw);
   });
-  double loss = 0.0, wrong = 0.0, total = 0.0;
+  double loss = 0.0, wrong = 0.0, total = 0.0, impossible = 0.0;
   for (std::size_t i = 0; i < rows.num_rows(); ++i) {
     const auto row = static_cast<Eigen::Index>(i);
     if (rows.order(i).empty()) continue;
     const double log_mean = sum[row] > 0.0 ? largest[row] + std::log(sum[row] / static_cast<double>(count)) : -infinity;
-    loss -= rows.weight(i) * std::max(log_mean, std::log(1e-300));
+    loss -= rows.weight(i) * log_mean;
+    impossible += log_mean > -infinity ? 0.0 : rows.weight(i);
     wrong +=
         most_probable(std::span(first.data() + row * first.cols(), rows.num_classes)) == rows.order(i)[0] ? 0.0 : rows.weight(i);
     total += rows.weight(i);
@@ -115,7 +116,9 @@ nlohmann::ordered_json ballot_scores(const RegressionModel& model, const Dataset
   if (!(total > 0.0)) return json;
   json["num_scored"] = total;
   json["misclassification"] = wrong / total;
-  json["log_loss"] = loss / total;
+  // A ballot of probability zero makes the mean infinite, which is said and not hidden behind a large number.
+  json["log_loss"] = impossible > 0.0 ? nlohmann::ordered_json() : nlohmann::ordered_json(loss / total);
+  if (impossible > 0.0) json["num_impossible"] = impossible;
   return json;
 }
 

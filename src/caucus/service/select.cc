@@ -12,7 +12,9 @@
 #include "caucus/base/error.h"
 #include "caucus/base/parallel.h"
 #include "caucus/evaluate/heldout.h"
+#include "caucus/infer/stopping.h"
 #include "caucus/service/families.h"
+#include "caucus/service/fit.h"
 #include "caucus/service/folds.h"
 
 namespace caucus {
@@ -20,7 +22,7 @@ namespace caucus {
 namespace {
 
 // Many fits, one observer: forwards "stop" to every fit and counts finished fits.
-class GridObserver : public Observer {
+class GridObserver : public Observer, public StopSource {
  public:
   GridObserver(Observer* outer, int total) : outer_(outer), total_(total) {}
 
@@ -37,6 +39,7 @@ class GridObserver : public Observer {
     if (outer_ != nullptr && outer_->progress({"fits", finished_, total_, 0.0}) == Flow::stop) stopped_ = true;
   }
   bool stopped() const { return stopped_; }
+  bool stop_requested() const override { return stopped_ || caucus::stop_requested(outer_); }
 
  private:
   Observer* outer_;
@@ -74,14 +77,6 @@ std::vector<std::uint32_t> labels_from(const FittedModel& model, const Dataset& 
   return labels;
 }
 
-// Log of the number of values the consensus rankings of all groups can take; 0 where there are none.
-double log_num_consensus(const FittedModel& model) {
-  double total = 0.0;
-  for (const auto& component : model.to_json().value("components", nlohmann::json::array()))
-    if (component.contains("consensus")) total += boost::math::lgamma(static_cast<double>(model.items().size()) + 1.0);
-  return total;
-}
-
 double criterion_value(const SelectRow& row, Criterion criterion) {
   switch (criterion) {
     case Criterion::ebic:
@@ -117,14 +112,10 @@ std::vector<int> parse_candidates(std::string_view text) {
   return result;
 }
 
-Criterion default_criterion(std::string_view family) { return family == "m4" ? Criterion::cv : Criterion::ebic; }
-
 Selection select(const Dataset& data, const SelectRequest& request, const Run& run) {
-  const Criterion criterion = request.criterion.value_or(default_criterion(request.family));
-  const Family& family = find_family(request.family);
-  const FamilyInfo info = family.info();
-  if (std::none_of(info.options.begin(), info.options.end(), [](const OptionInfo& option) { return option.name == "components"; }))
-    throw UsageError(fmt::format("family {} has no number of groups to choose", request.family));
+  const FamilyInfo info = (request.family.empty() ? *families().front() : find_family(request.family)).info();
+  const Criterion criterion = request.criterion.value_or(info.default_criterion);
+  if (!info.has_option("components")) throw UsageError(fmt::format("family {} has no number of groups to choose", info.name));
   const bool heldout = criterion == Criterion::cv || criterion == Criterion::holdout;
   std::vector<Split> splits;
   if (criterion == Criterion::cv) splits = make_folds(data, request.folds, run.seed);
@@ -137,6 +128,12 @@ Selection select(const Dataset& data, const SelectRequest& request, const Run& r
   std::vector<HeldoutScores> scores(num_k * splits.size());
   GridObserver observer(run.observer, static_cast<int>(num_k * per_k));
 
+  const auto fit_with = [&](int k, const Dataset& own_data, const Run& own) {
+    service::FitRequest fitting{.family = info.name, .options = request.options, .data = &own_data};
+    fitting.options["components"] = std::to_string(k);
+    service::FitResult fitted = service::fit(fitting, own);
+    return FitOutcome{std::move(fitted.model), std::move(fitted.summary)};
+  };
   // K by K, so that a stop leaves whole rows of the table. All ballots and the training parts side by side; every fit has, besides
   // its own starts, one from the fit to the same part before it. Without parts a fit has all threads. Results do not depend on
   // threads.
@@ -148,16 +145,14 @@ Selection select(const Dataset& data, const SelectRequest& request, const Run& r
       Run own = run;
       own.observer = &observer;
       own.threads = per_k > 1 ? 1 : run.threads;
-      OptionMap options = request.options;
-      options["components"] = std::to_string(request.candidates[at]);
       const FittedModel* smaller = at == 0 ? nullptr : part == 0 ? full[at - 1].model.get() : before[part - 1].get();
       std::vector<std::uint32_t> labels;
       if (smaller != nullptr && info.starts_from_labels) labels = labels_from(*smaller, own_data, request.candidates[at]);
       own.labels = labels;
       const double begun = own.seconds();
-      FitOutcome outcome = family.fit(own_data, options, own);
+      FitOutcome outcome = fit_with(request.candidates[at], own_data, own);
       const std::size_t task = at * per_k + part;
-      done[task] = outcome.summary.stop_reason != StopReason::interrupted && outcome.summary.stop_reason != StopReason::time_limit;
+      done[task] = !was_cut_short(outcome.summary.stop_reason);
       if (part == 0) {
         full[at] = std::move(outcome);
         full[at].summary.seconds = own.seconds() - begun;
@@ -180,13 +175,16 @@ Selection select(const Dataset& data, const SelectRequest& request, const Run& r
   std::vector<std::size_t> finished;
   for (std::size_t at = 0; at < num_k; ++at) {
     const auto first = done.begin() + static_cast<std::ptrdiff_t>(at * per_k);
-    if (!std::all_of(first, first + static_cast<std::ptrdiff_t>(per_k), [](char flag) { return flag != 0; })) continue;
+    if (!std::all_of(first, first + static_cast<std::ptrdiff_t>(per_k), [](char flag) { return flag != 0; })) {
+      result.unfinished.push_back(request.candidates[at]);
+      continue;
+    }
     const FitSummary& summary = full[at].summary;
     SelectRow row;
     row.k = request.candidates[at];
     row.loglik = summary.loglik;
     row.bic = summary.bic();
-    row.ebic = row.bic + 2.0 * log_num_consensus(*full[at].model);
+    row.ebic = summary.ebic();
     row.aic = summary.aic();
     row.icl = summary.icl();
     for (std::size_t part = 0; part < per_k; ++part) row.seconds += seconds[at * per_k + part];
@@ -211,11 +209,8 @@ Selection select(const Dataset& data, const SelectRequest& request, const Run& r
       result.chosen = std::move(full[at]);
       return result;
     }
-    Run own = run;
-    OptionMap options = request.options;
-    options["components"] = std::to_string(request.candidates.front());
     result.chosen_k = request.candidates.front();
-    result.chosen = family.fit(data, options, own);
+    result.chosen = fit_with(result.chosen_k, data, run);
     return result;
   }
 

@@ -10,21 +10,11 @@
 
 namespace caucus {
 
-// ebic (Chen & Chen 2008, gamma = 1) adds to BIC twice the logarithm of the number of values that discrete parameters can take. The
-// consensus rankings of Mallows models are such: BIC does not count them, so that a group too many, free to choose the best of n!
-// centres, pays too little. Without consensus rankings it is BIC.
-enum class Criterion { ebic, bic, aic, icl, cv, holdout };
-template <>
-inline constexpr std::array<std::string_view, 6> enum_names<Criterion>{"ebic", "bic", "aic", "icl", "cv", "holdout"};
-
-// ebic; cv for m4, which fits weights to every ballot that no information criterion counts.
-Criterion default_criterion(std::string_view family);
-
 struct SelectRequest {
-  std::string family = "pl";
+  std::string family;                                 // empty: the first of the list
   OptionMap options;                                  // "components" is set by the search
   std::vector<int> candidates;                        // the K to try, ascending
-  std::optional<Criterion> criterion = std::nullopt;  // none: default_criterion
+  std::optional<Criterion> criterion = std::nullopt;  // none: the family's default
   int folds = 5;                                      // cv
   double holdout = 0.2;                               // share of the ballots held out
   bool one_standard_error = false;  // the smallest K not worse than the best by more than one standard error (cv, holdout)
@@ -43,7 +33,8 @@ struct Selection {
   int chosen_k = 0;
   std::vector<SelectRow> table;  // of the fits that were done
   FitOutcome chosen;             // fitted to all ballots
-  bool interrupted = false;
+  std::vector<int> unfinished;   // K that the time limit or a stop left out of the table
+  bool interrupted = false;      // by the observer; else `unfinished` is the time limit's
 };
 
 // Each K starts from the K before it besides its own starts; folds run side by side. The table does not depend on the number of

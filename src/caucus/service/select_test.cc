@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "caucus/base/random.h"
 #include "caucus/service/compare.h"
 #include "caucus/service/families.h"
+#include "caucus/service/model_file.h"
 
 namespace caucus {
 namespace {
@@ -58,7 +60,7 @@ Dataset draw(const nlohmann::json& model, std::size_t count, std::uint64_t seed)
   request.count = count;
   request.seed = seed;
   request.threads = 1;
-  return find_family(model["family"].get<std::string>()).load(model)->sample(request).data;
+  return parse_model(model.dump(), "truth").model->sample(request).data;
 }
 
 class SelectFinds : public testing::TestWithParam<std::string> {};

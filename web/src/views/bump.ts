@@ -1,87 +1,82 @@
-import { curveBumpX, line } from "d3-shape";
-import { colourClass, mark, widestLabel } from "../chart";
-import { fitText, h, s, selectBox } from "../dom";
+// The order of each group: one column per group, every place with its name, lines between where an item stands in the next one.
+import { colourClass, mark } from "../chart";
+import { fitText, h, s, selectBox, textWidth } from "../dom";
 import { ordinal, percent } from "../format";
 import { placesOf } from "../state";
-import { svgRoot, type ViewMaker } from "../view";
+import { Pager, svgRoot, type ViewMaker } from "../view";
 import { hidden } from "./utilities";
+
+const LEAST_COLUMN = 92; // a name of a dozen letters and the line to the next column
+const MOST_COLUMN = 340;
 
 export const bump: ViewMaker = (state) => {
   const model = state.current;
-  if (model.items.length < 2 || model.groups.length === 0) return null;
+  if (model.items.length < 2 || model.groups.length === 0 || (model.leaderboard && model.groups.length === 1)) return null; // a leaderboard is the order
   let top = 12;
-  const places = model.groups.map((g) => placesOf(g.order));
+  const several = model.groups.length > 1;
+  const columnsOf = (): { name: string; sub: string; order: number[]; colour: number; label: string }[] => [
+    ...state.visible().map((k) => ({ name: state.name(k), sub: percent(model.groups[k].weight), order: model.groups[k].order, colour: state.colour(k), label: String(model.groups[k].label) })),
+    ...(several ? [{ name: "Everyone", sub: model.counted ? "counted" : "by the model", order: model.order, colour: -1, label: "all" }] : []),
+  ];
   let pinned = -1;
+  const pager = new Pager(8);
   return {
     id: "consensus",
-    size: "big",
-    title: model.groups.length > 1 ? "The order each group agrees on" : "The order",
-    lead: model.groups.length > 1
-      ? "Each line is one item; each column is one group, best at the top. Lines that cross are where the groups disagree. Click a line to keep it marked."
-      : "Best at the top.",
+    size: several ? "big" : undefined,
+    title: several ? "The order each group agrees on" : "The order",
+    lead: several
+      ? `Each column is one group, best at the top, by the model${model.counted ? "; the last is everyone's average place, as counted" : ""}. Lines lead to where an item stands in the next column; the darker or brighter the line, the higher the item stands with everyone. Click a name to keep it marked.`
+      : "Best at the top, by the model.",
     draw(width, redraw) {
-      const visible = state.visible(), n = model.items.length, depth = Math.min(top, n);
-      const query = state.query.trim() !== "";
-      const found = new Set(query ? state.items() : []);
-      // An item is drawn if some visible group has it among its first `depth`, or if it was searched for.
-      const shown = model.order.filter((i) => visible.some((k) => places[k][i] <= depth) || found.has(i));
-      const deepest = Math.min(n, Math.max(depth, ...[...found].map((i) => Math.min(...visible.map((k) => places[k][i])))));
-      const narrow = width < 520;
-      const firstNames = model.groups[visible[0]].order.slice(0, depth).map((i) => model.items[i]);
-      const lastNames = model.groups[visible[visible.length - 1]].order.slice(0, depth).map((i) => model.items[i]);
-      const left = widestLabel(firstNames, narrow ? width * 0.38 : Math.min(200, width * 0.26)) + 22;
-      const right = visible.length > 1 && !narrow ? widestLabel(lastNames, Math.min(200, width * 0.26)) + 22 : 32;
-      const row = 26, head = 44, height = head + depth * row + (n > depth ? 22 : 6);
-      const x = (v: number) => (visible.length === 1 ? left : left + (v / (visible.length - 1)) * (width - left - right));
-      const limit = head + (depth - 0.35) * row + (n > depth ? 18 : 0);
-      const y = (place: number) => Math.min(head + (place - 0.5) * row, limit);
-      const drawing = svgRoot(width, height, "Consensus ranking of each group");
-      visible.forEach((k, v) => {
-        const gap = visible.length > 1 ? x(1) - x(0) : 200, roomy = gap > 64;
-        drawing.append(s("text", { class: "column-head", x: x(v), y: 16, "text-anchor": "middle" }, roomy ? `Group ${model.groups[k].label}` : String(model.groups[k].label)),
-          s("text", { class: "column-sub", x: x(v), y: 31, "text-anchor": "middle" }, gap > 30 ? percent(model.groups[k].weight) : ""));
-        drawing.append(s("line", { class: `column ${colourClass(state.colour(k))}`, x1: x(v), x2: x(v), y1: head, y2: head + depth * row }));
+      const all = columnsOf(), n = model.items.length, depth = Math.min(top, n);
+      pager.size = Math.max(2, Math.floor(width / LEAST_COLUMN));
+      const columns = pager.slice(all), places = columns.map((c) => placesOf(c.order)), overall = placesOf(model.order);
+      const query = state.query.trim() !== "", found = new Set(query ? state.items() : []);
+      const gap = Math.min(44, (width / columns.length) * 0.2), step = Math.min(MOST_COLUMN, (width + gap) / columns.length), box = step - gap, row = 26, head = 44; // no gap after the last
+      const height = head + depth * row + 6;
+      const y = (place: number) => head + (place - 0.5) * row;
+      const drawing = svgRoot(width, height, "The order of each group");
+      columns.forEach((column, c) => {
+        const x = c * step;
+        drawing.append(s("rect", { class: `column-mark ${column.label === "all" ? "ink" : colourClass(column.colour)}`, x: x + 1, y: head - 6, width: box - 2, height: 3, rx: 1.5 }),
+          s("text", { class: "column-head", x: x + 1, y: 16 }, fitText(textWidth(column.name, 11.5) > box ? (column.label === "all" ? "All" : column.name) : column.name, box, 11.5)),
+          s("text", { class: "column-sub", x: x + 1, y: 31 }, fitText(column.sub, box, 11)));
       });
-      const path = line<[number, number]>().curve(curveBumpX);
       const focus = pinned >= 0 || query;
+      const shown = model.order.filter((i) => places.some((p) => p[i] <= depth));
       for (const item of shown) {
         const strong = item === pinned || found.has(item);
-        const best = places[visible[0]][item];
         const parts = s("g", { class: `bump ${focus ? (strong ? "strong" : "weak") : ""}`, "data-item": item });
-        const points = visible.map((k, v) => [x(v), y(places[k][item])] as [number, number]);
-        // Piece by piece: between two columns that both have the item below the places shown there is nothing to see.
-        for (let v = 0; v + 1 < points.length; ++v) {
-          const below = [v, v + 1].filter((c) => places[visible[c]][item] > depth).length;
-          if (below === 2) continue;
-          const d = path([points[v], points[v + 1]]) ?? "";
-          parts.append(s("path", { class: "bump-hit", d }), s("path", { class: `bump-line b${model.order.indexOf(item) % 8}${below ? " faint" : ""}`, d }));
-        }
-        visible.forEach((k, v) => {
-          const place = places[k][item];
+        const strength = 0.9 - 0.65 * ((overall[item] - 1) / Math.max(1, n - 1));
+        columns.forEach((column, c) => {
+          const place = places[c][item];
           if (place > depth) return;
-          parts.append(s("circle", { class: `bump-dot b${model.order.indexOf(item) % 8}`, cx: x(v), cy: y(place), r: 9, "data-group": model.groups[k].label, "data-place": place }),
-            s("text", { class: "bump-place", x: x(v), y: y(place) + 0.5, "text-anchor": "middle", "dominant-baseline": "central" }, String(place)));
+          const x = c * step, next = places[c + 1]?.[item];
+          if (next !== undefined && next <= depth) {
+            const d = `M${x + box},${y(place)}C${x + box + gap / 2},${y(place)} ${x + step - gap / 2},${y(next)} ${x + step},${y(next)}`;
+            parts.append(s("path", { class: "bump-hit", d }), s("path", { class: "bump-line", d, "stroke-opacity": strength.toFixed(2) }));
+          } else if (next !== undefined) parts.append(s("path", { class: "bump-line off", d: `M${x + box},${y(place)}h${gap * 0.35}`, "stroke-opacity": strength.toFixed(2) }));
+          parts.append(s("rect", { class: "bump-box", x: x + 0.5, y: y(place) - row / 2 + 2, width: box - 1, height: row - 4, rx: 5, "data-group": column.label, "data-place": place }),
+            s("text", { class: "bump-place", x: x + 7, y: y(place) + 0.5, "dominant-baseline": "central" }, String(place)),
+            s("text", { class: "bump-name", x: x + (place > 9 ? 24 : 19), y: y(place) + 0.5, "dominant-baseline": "central" }, fitText(model.items[item], box - (place > 9 ? 30 : 25), 11.5)));
         });
-        if (best <= depth) parts.append(s("text", { x: left - 16, y: y(best), "text-anchor": "end", "dominant-baseline": "central" }, fitText(model.items[item], left - 18)));
-        const last = places[visible[visible.length - 1]][item];
-        if (visible.length > 1 && !narrow && last <= depth)
-          parts.append(s("text", { x: width - right + 16, y: y(last), "dominant-baseline": "central" }, fitText(model.items[item], right - 18)));
-        mark(parts, model.items[item], ...visible.slice(0, 12).map((k) => [`Group ${model.groups[k].label}`, ordinal(places[k][item])] as [string, string]));
-        parts.addEventListener("click", () => { pinned = pinned === item ? -1 : item; redraw(); });
-        parts.addEventListener("keydown", (event) => { if (event.key === "Enter") { pinned = pinned === item ? -1 : item; redraw(); } });
+        mark(parts, model.items[item], ...columns.slice(0, 12).map((column, c) => [column.name, ordinal(places[c][item])] as [string, string]));
+        const pin = () => { pinned = pinned === item ? -1 : item; redraw(); };
+        parts.addEventListener("click", pin);
+        parts.addEventListener("keydown", (event) => event.key === "Enter" && pin());
         drawing.append(parts);
       }
-      if (n > depth) drawing.append(s("text", { class: "column-sub", x: left - 16, y: height - 6, "text-anchor": "end" }, "below"));
       const sizes = [6, 12, 25, 50].filter((size) => size < n).concat(n <= 60 ? [n] : []);
       const controls: Element[] = sizes.length > 1 ? [selectBox("Places", sizes.map((size) => [String(size), size === n ? `all ${n}` : `first ${size}`]), String(Math.min(top, n)), (v) => { top = Number(v); redraw(); })] : [];
       if (pinned >= 0) controls.push(h("span", { class: "note" }, `Marked: ${model.items[pinned]}`));
-      const missing = [...found].filter((i) => visible.every((k) => places[k][i] > deepest)).length;
-      const note = hidden(state.selected.size, model.groups.length, visible.length);
-      return { drawing, controls, note: missing ? `${missing} more found items are below the places shown.` : note };
+      controls.push(...pager.control(all.length, "Columns", redraw));
+      const missing = [...found].filter((i) => !shown.includes(i)).length;
+      const notes = [missing ? `${missing} more found ${missing === 1 ? "item is" : "items are"} below the places shown.` : "", hidden(state.selected.size, model.groups.length, state.visible().length)];
+      return { drawing, controls, note: notes.filter(Boolean).join(" ") || undefined };
     },
     table: () => ({
-      columns: ["place", ...model.groups.map((g) => `group ${g.label}`)],
-      rows: model.items.map((_, p) => [p + 1, ...model.groups.map((g) => model.items[g.order[p]])]),
+      columns: ["place", ...model.groups.map((_, k) => state.name(k)), ...(several ? [model.counted ? "everyone, counted" : "everyone, model"] : [])],
+      rows: model.items.map((_, p) => [p + 1, ...model.groups.map((g) => model.items[g.order[p]]), ...(several ? [model.items[model.order[p]]] : [])]),
     }),
   };
 };

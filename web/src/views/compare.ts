@@ -2,6 +2,7 @@
 import { axisBottom, cell, mark, padded, scaleLinear, symbol, widestLabel } from "../chart";
 import { fitText, h, s, selectBox } from "../dom";
 import { count, fixed, number, percent, seconds } from "../format";
+import type { ModelReport } from "../types";
 import { svgRoot, type ViewMaker } from "../view";
 
 export const comparison: ViewMaker = (state) => {
@@ -14,16 +15,21 @@ export const comparison: ViewMaker = (state) => {
     lead: found.sentences.join(" "),
     size: "wide",
     draw(width) {
+      // The same rankings are held out for every family, so differences are far surer than the values themselves.
+      const paired = rows.length > 1 && rows.slice(1).every((r) => typeof r.difference === "number");
+      const value = (r: (typeof rows)[number], i: number) => (paired ? (i === 0 ? 0 : r.difference!) : r.heldout_mean);
+      const error = (r: (typeof rows)[number], i: number) => (paired ? (i === 0 ? 0 : r.difference_se ?? 0) : r.heldout_se);
       const left = widestLabel(rows.map((r) => r.name), Math.min(180, width * 0.3), 13) + 12, facts = width > 560 ? 190 : 0, right = 16 + facts, row = 34, top = facts ? 22 : 0, height = top + rows.length * row + 44;
-      const x = scaleLinear(padded(Math.min(...rows.map((r) => r.heldout_mean - 2 * r.heldout_se)), Math.max(...rows.map((r) => r.heldout_mean + 2 * r.heldout_se))), [left, width - right]);
-      const drawing = svgRoot(width, height, "Held-out log-likelihood per ranking by family");
-      drawing.append(axisBottom(x, top, height - 40, { format: (v) => number(v, 4), label: "held-out log-likelihood per ranking · better →" }));
+      const x = scaleLinear(padded(Math.min(...rows.map((r, i) => value(r, i) - 2 * error(r, i))), Math.max(...rows.map((r, i) => value(r, i) + 2 * error(r, i)))), [left, width - right]);
+      const drawing = svgRoot(width, height, paired ? "Held-out log-likelihood per ranking, behind the best" : "Held-out log-likelihood per ranking by family");
+      drawing.append(axisBottom(x, top, height - 40, { format: (v) => number(v, paired ? 2 : 4), label: paired ? "held-out log-likelihood per ranking, difference to the best · better →" : "held-out log-likelihood per ranking · better →" }));
+      if (paired) drawing.append(s("line", { class: "reference", x1: x(0), x2: x(0), y1: top, y2: height - 40 }));
       if (facts) ["groups", "time"].forEach((name, c) => drawing.append(s("text", { class: "column-head", x: width - facts + 70 + c * 84, y: 13, "text-anchor": "end" }, name)));
       rows.forEach((r, i) => {
         const y = top + i * row + row / 2;
         // The whole row answers to the pointer, not only its ink.
-        const parts = s("g", { "data-name": r.name, "data-value": r.heldout_mean }, s("rect", { class: "hit", x: 0, y: y - row / 2, width, height: row }), s("text", { class: i === 0 ? "value" : "", x: left - 12, y, "text-anchor": "end", "dominant-baseline": "central" }, fitText(r.name, left - 12)),
-          s("line", { class: "whisker g0", x1: x(r.heldout_mean - 1.96 * r.heldout_se), x2: x(r.heldout_mean + 1.96 * r.heldout_se), y1: y, y2: y }), symbol(i === 0 ? 1 : 0, x(r.heldout_mean), y, 5.5));
+        const parts = s("g", { "data-name": r.name, "data-value": value(r, i) }, s("rect", { class: "hit", x: 0, y: y - row / 2, width, height: row }), s("text", { class: i === 0 ? "value" : "", x: left - 12, y, "text-anchor": "end", "dominant-baseline": "central" }, fitText(r.name, left - 12)),
+          s("line", { class: "whisker g0", x1: x(value(r, i) - 1.96 * error(r, i)), x2: x(value(r, i) + 1.96 * error(r, i)), y1: y, y2: y }), symbol(i === 0 ? 1 : 0, x(value(r, i)), y, 5.5));
         if (facts) {
           if (typeof r.groups === "number") parts.append(s("text", { x: width - facts + 70, y, "text-anchor": "end", "dominant-baseline": "central" }, number(r.groups)));
           if (typeof r.seconds === "number") parts.append(s("text", { x: width - facts + 154, y, "text-anchor": "end", "dominant-baseline": "central" }, seconds(r.seconds)));
@@ -35,7 +41,8 @@ export const comparison: ViewMaker = (state) => {
         if (typeof r.memory_mb === "number") tips.push(["memory", `${number(r.memory_mb)} MB`]);
         drawing.append(mark(parts, r.name, ...tips));
       });
-      return { drawing, note: found.left_out.length ? `Left out: ${found.left_out.map((one) => `${one.name} (${one.why})`).join("; ")}.` : undefined };
+      const notes = [paired ? `The best has ${fixed(rows[0].heldout_mean, 4)} per ranking. Lines are 95% intervals of the difference, ranking by ranking.` : "", found.left_out.length ? `Left out: ${found.left_out.map((one) => `${one.name} (${one.why})`).join("; ")}.` : ""];
+      return { drawing, note: notes.filter(Boolean).join(" ") || undefined };
     },
     table: () => ({ columns: ["family", "heldout_mean", "heldout_se", "difference", "difference_se", "groups", "seconds", "memory_mb"], rows: rows.map((r) => [r.name, r.heldout_mean, r.heldout_se, r.difference, r.difference_se, r.groups, r.seconds, r.memory_mb]) }),
   };
@@ -70,6 +77,7 @@ export const changes: ViewMaker = (state) => {
   if (!all || all.length === 0) return null;
   let at = 0;
   const name = (i: number) => state.report.models[i].name;
+  const named = (model: ModelReport, k: number) => model.groups[k].name ?? `Group ${model.groups[k].label}`;
   return {
     id: "changes",
     title: "What changed between the models",
@@ -82,13 +90,13 @@ export const changes: ViewMaker = (state) => {
         const rows = Math.min(change.cross.length, 20), columns = Math.min(to.groups.length, 20), left = 86, wide = Math.min(84, (width - left) / columns), high = 28, head = 44;
         const drawing = svgRoot(width, head + rows * high + 2, `Groups of ${from.name} by groups of ${to.name}`);
         drawing.append(s("text", { class: "column-sub", x: left, y: 12 }, fitText(`columns: ${to.name}; rows: ${from.name}; rankings in both`, width - left)));
-        for (let c = 0; c < columns; ++c) drawing.append(s("text", { class: "column-head", x: left + (c + 0.5) * wide, y: 34, "text-anchor": "middle" }, wide > 64 ? `Group ${to.groups[c].label}` : String(to.groups[c].label)));
+        for (let c = 0; c < columns; ++c) drawing.append(s("text", { class: "column-head", x: left + (c + 0.5) * wide, y: 34, "text-anchor": "middle" }, wide > 64 ? fitText(named(to, c), wide - 4, 11.5) : String(to.groups[c].label)));
         for (let r = 0; r < rows; ++r) {
           const total = change.cross[r].reduce((a, b) => a + b, 0);
-          drawing.append(s("text", { x: left - 10, y: head + (r + 0.5) * high, "text-anchor": "end", "dominant-baseline": "central" }, `Group ${from.groups[r].label}`));
+          drawing.append(s("text", { x: left - 10, y: head + (r + 0.5) * high, "text-anchor": "end", "dominant-baseline": "central" }, fitText(named(from, r), left - 10)));
           for (let c = 0; c < columns; ++c) {
             const value = change.cross[r][c], share = total > 0 ? value / total : 0;
-            drawing.append(mark(cell(left + c * wide, head + r * high, wide, high, share * 0.95, count(Math.round(value))), `Group ${from.groups[r].label} of ${from.name}`, [`group ${to.groups[c].label} of ${to.name}`, `${count(value)} rankings (${percent(share)})`]));
+            drawing.append(mark(cell(left + c * wide, head + r * high, wide, high, share * 0.95, count(Math.round(value))), `${named(from, r)} of ${from.name}`, [`${named(to, c)} of ${to.name}`, `${count(value)} rankings (${percent(share)})`]));
           }
         }
         box.append(drawing);

@@ -9,7 +9,7 @@ export const lengths: ViewMaker = (state) => {
   if (!data || data.lengths.length < 2) return null;
   return {
     id: "lengths",
-    title: "How many items voters list",
+    title: `How many ${state.nouns.items} ${state.nouns.voters} list`,
     lead: `Rankings by the number of items they list${data.unranked === "last" ? "; items not listed count as below all listed ones." : "; items not listed took no part."}`,
     draw(width) {
       const left = 64, right = 16, height = 240, top = 26, bottom = height - 44;
@@ -38,7 +38,7 @@ export const mentions: ViewMaker = (state) => {
   return {
     id: "mentions",
     title: "First places and mentions in the data",
-    lead: "Full bar: rankings that list the item. Dark part: rankings that put it first.",
+    lead: "Counted. Whole bar: rankings that list the item. Solid part: rankings that put it first.",
     draw(width, redraw) {
       const query = state.query.trim().toLocaleLowerCase();
       const items = data.items.map((_, i) => i).filter((i) => data.items[i].toLocaleLowerCase().includes(query)).sort((a, b) => data.first_places[b] - data.first_places[a] || data.mentions[b] - data.mentions[a]);

@@ -1,8 +1,8 @@
 // Views of the Mallows families and of the Dirichlet process: how strictly groups follow their order, number of clusters, co-clustering.
 import { line } from "d3-shape";
-import { axisBottom, axisLeft, colourClass, legend, mark, scaleLinear, symbol } from "../chart";
-import { s } from "../dom";
-import { fixed, number, ordinal, percent } from "../format";
+import { axisBottom, axisLeft, colourClass, legend, mark, nameRoom, scaleLinear, symbol } from "../chart";
+import { fitText, s } from "../dom";
+import { fixed, intervalName, number, ordinal, percent } from "../format";
 import { Pager, svgRoot, type ViewMaker } from "../view";
 import { hidden } from "./utilities";
 
@@ -12,7 +12,7 @@ export const theta: ViewMaker = (state) => {
   return {
     id: "theta",
     title: "How strictly each place follows the order",
-    lead: "The higher the line, the more voters of the group agree on who takes that place. Near zero the place is given at random.",
+    lead: "The higher the line, the more members of the group agree on who takes that place. Near zero the place is given at random.",
     draw(width) {
       const visible = state.visible().filter((k) => Array.isArray(model.groups[k].theta));
       const left = 52, right = 18, height = 270, top = 30, bottom = height - 44;
@@ -32,12 +32,12 @@ export const theta: ViewMaker = (state) => {
           const parts = s("g", { "data-group": group.label, "data-place": j + 1, "data-value": value });
           if (interval) parts.append(s("line", { class: `whisker ${colourClass(colour)}`, x1: x(j + 1), x2: x(j + 1), y1: y(interval[0]), y2: y(interval[1]) }));
           parts.append(symbol(colour, x(j + 1), y(value), 3.6));
-          drawing.append(mark(parts, `Group ${group.label}, ${ordinal(j + 1)} place`, ["theta", number(value)], ...(interval ? [["95% interval", `${number(interval[0])} to ${number(interval[1])}`] as [string, string]] : [])));
+          drawing.append(mark(parts, `${state.name(k)}, ${ordinal(j + 1)} place`, ["theta", number(value)], ...(interval ? [[intervalName(group.theta_level), `${number(interval[0])} to ${number(interval[1])}`] as [string, string]] : [])));
         });
       }
-      return { drawing, controls: model.groups.length > 1 ? [legend(visible.map((k) => [state.colour(k), `Group ${model.groups[k].label}`]))] : [], note: hidden(state.selected.size, model.groups.length, visible.length) };
+      return { drawing, controls: model.groups.length > 1 ? [legend(visible.map((k) => [state.colour(k), state.name(k)]))] : [], note: hidden(state.selected.size, model.groups.length, visible.length) };
     },
-    table: () => ({ columns: ["group", "place", "theta", "low", "high"], rows: model.groups.flatMap((g) => (Array.isArray(g.theta) ? g.theta : []).map((v, j) => [g.label, j + 1, v, g.theta_intervals?.[j]?.[0], g.theta_intervals?.[j]?.[1]])) }),
+    table: () => ({ columns: ["group", "place", "theta", "low", "high"], rows: model.groups.flatMap((g, k) => (Array.isArray(g.theta) ? g.theta : []).map((v, j) => [state.name(k), j + 1, v, g.theta_intervals?.[j]?.[0], g.theta_intervals?.[j]?.[1]])) }),
   };
 };
 
@@ -47,21 +47,21 @@ export const dispersion: ViewMaker = (state) => {
   const pager = new Pager(20);
   return {
     id: "dispersion",
-    title: "How closely voters follow their group's order",
+    title: "How closely members follow their group's order",
     lead: "Theta: 0 means any order is as likely as any other; the larger it is, the closer the rankings stay to the group's order.",
     draw(width, redraw) {
       const all = model.groups.map((_, k) => k).filter((k) => state.shows(k) && typeof model.groups[k].theta === "number"), shown = pager.slice(all);
-      const left = 92, right = 60, row = 30, height = shown.length * row + 30;
+      const left = nameRoom(shown.map((k) => state.name(k)), width) - 20, right = 60, row = 30, height = shown.length * row + 30;
       const x = scaleLinear([0, Math.max(0.1, ...model.groups.map((g) => Math.max(g.theta_intervals?.[0]?.[1] ?? 0, typeof g.theta === "number" ? g.theta : 0)))], [left, width - right]).nice();
       const drawing = svgRoot(width, height, "Theta by group");
       drawing.append(axisBottom(x, 4, height - 26, { format: (v) => number(v) }));
       shown.forEach((k, i) => {
         const group = model.groups[k], value = group.theta as number, y = i * row + 15, colour = state.colour(k), interval = group.theta_intervals?.[0];
-        const parts = s("g", { "data-group": group.label, "data-value": value }, s("text", { x: 0, y, "dominant-baseline": "central" }, `Group ${group.label}`),
+        const parts = s("g", { "data-group": group.label, "data-value": value }, s("text", { x: 0, y, "dominant-baseline": "central" }, fitText(state.name(k), left - 10)),
           s("line", { class: `stem ${colourClass(colour)}`, x1: left, x2: x(value), y1: y, y2: y }));
         if (interval) parts.append(s("line", { class: "whisker", x1: x(interval[0]), x2: x(interval[1]), y1: y, y2: y }));
         parts.append(symbol(colour, x(value), y, 5.5), s("text", { class: "value", x: Math.max(x(value), interval ? x(interval[1]) : 0) + 10, y, "dominant-baseline": "central" }, fixed(value, 2)));
-        drawing.append(mark(parts, `Group ${group.label}`, ["theta", number(value)], ...(interval ? [["95% interval", `${number(interval[0])} to ${number(interval[1])}`] as [string, string]] : [])));
+        drawing.append(mark(parts, state.name(k), ["theta", number(value)], ...(interval ? [[intervalName(group.theta_level), `${number(interval[0])} to ${number(interval[1])}`] as [string, string]] : [])));
       });
       return { drawing, controls: pager.control(all.length, "Groups", redraw) };
     },
@@ -120,7 +120,7 @@ export const coclustering: ViewMaker = (state) => {
         if (i < size && together.labels[i] === together.labels[from]) continue;
         const middle = ((from + i) / 2) * step;
         if (middle - lastLabel > 14) {
-          drawing.append(s("text", { x: left - 8, y: middle, "text-anchor": "end", "dominant-baseline": "central" }, `Group ${model.groups[together.labels[from]].label}`));
+          drawing.append(s("text", { x: left - 8, y: middle, "text-anchor": "end", "dominant-baseline": "central" }, fitText(state.name(together.labels[from]), left - 10)));
           lastLabel = middle;
         }
         if (i < size) drawing.append(s("line", { class: "block", x1: left, x2: left + room, y1: i * step, y2: i * step }), s("line", { class: "block", x1: left + i * step, x2: left + i * step, y1: 0, y2: room }));

@@ -52,7 +52,7 @@ export const ballotMap: ViewMaker = (state) => {
   let canvas: HTMLCanvasElement | undefined;
   let px = new Float32Array(n), py = new Float32Array(n), radius = 2;
   const tip = (i: number) => {
-    const rows: [string, string][] = [["group", model.groups.length > 1 ? `${model.groups[map.group[i]].label}, ${percent(map.certainty[i] / 100)} sure` : "all"]];
+    const rows: [string, string][] = [["group", model.groups.length > 1 ? `${state.name(map.group[i])}, ${percent(map.certainty[i] / 100)} sure` : "all"]];
     if (map.weight[i] > 1) rows.push(["rankings like this", count(map.weight[i])]);
     const ballot = map.ballots[i];
     (ballot ?? []).slice(0, 6).forEach((item, p) => rows.push([`${p + 1}.`, model.items[item]]));
@@ -145,10 +145,10 @@ export const ballotMap: ViewMaker = (state) => {
       const visible = state.visible(), notes = [];
       const drawn = map.weight.reduce((a, b) => a + b, 0);
       if (drawn < map.total - 0.5) notes.push(`A sample of ${count(n)} different rankings out of ${count(map.total)} rankings in all.`);
-      notes.push("Pale points are unsure of their group; larger points stand for several equal rankings.");
+      notes.push("Faint points are unsure of their group; larger points stand for several equal rankings.");
       const rest = hidden(state.selected.size, model.groups.length, visible.length);
       if (rest) notes.push("The largest groups are coloured; others are grey.");
-      return { drawing: canvas, controls: model.groups.length > 1 ? [legend(visible.map((k) => [state.colour(k), `Group ${model.groups[k].label}`]))] : [], note: notes.join(" ") };
+      return { drawing: canvas, controls: model.groups.length > 1 ? [legend(visible.map((k) => [state.colour(k), state.name(k)]))] : [], note: notes.join(" ") };
     },
     table: () => ({
       columns: ["x", "y", "group", "certainty", "weight", "first items"],

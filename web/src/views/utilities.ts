@@ -1,6 +1,6 @@
 import { axisBottom, legend, mark, padded, scaleLinear, symbol, widestLabel, colourClass } from "../chart";
 import { fitText, h, s, selectBox } from "../dom";
-import { fixed, number } from "../format";
+import { fixed, intervalName, number } from "../format";
 import { placesOf } from "../state";
 import { Pager, svgRoot, type ViewMaker } from "../view";
 
@@ -21,8 +21,8 @@ export const utilities: ViewMaker = (state) => {
     size: "big",
     title: "What each group likes",
     lead: measures[0][0] === "utility"
-      ? "Further right is liked more. One step to the right makes an item about 2.7 times as likely to be picked first. Lines are 95% intervals: where two lines overlap widely, the order is not sure."
-      : "The average place an item gets in each group's rankings. Further left is liked more.",
+      ? `Further right is liked more, by the model. One step to the right makes an item about 2.7 times as likely to be picked first. Lines are ${intervalName(model.groups[0].utility_level)}s: where two lines overlap widely, the order is not sure.`
+      : "The average place an item gets in each group's rankings, by the model. Further left is liked more.",
     draw(width, redraw) {
       const items = state.items(), shown = pager.slice(items), visible = state.visible();
       const left = widestLabel(shown.map((i) => model.items[i]), Math.min(220, width * 0.38)) + 12, right = 16;
@@ -60,26 +60,27 @@ export const utilities: ViewMaker = (state) => {
           const parts = s("g", { "data-group": group.label, "data-item": item, "data-value": value });
           if (interval && !endless) parts.append(s("line", { class: `whisker ${colourClass(colour)}`, x1: x(interval[0]), x2: x(interval[1]), y1: y + offset, y2: y + offset }));
           parts.append(symbol(colour, x(value), y + offset, visible.length > 4 ? 3.6 : 4.6));
+          if (endless) parts.append(s("text", { class: "column-sub", x: x(value), y: y + offset, "text-anchor": x(value) < (left + width) / 2 ? "start" : "end", dx: x(value) < (left + width) / 2 ? 8 : -8, "dominant-baseline": "central" }, visible.length > 3 ? "" : x(value) < (left + width) / 2 ? "← no limit" : "no limit →"));
           if (endless) parts.classList.add("faint");
-          mark(parts, model.items[item], ["group", String(group.label)],
+          mark(parts, model.items[item], ["group", state.name(k)],
             measure === "utility" ? ["utility", endless ? "not bounded by the data" : fixed(value, 2)] : ["average place", fixed(value, 1)],
-            ...(interval && !endless ? [["95% interval", `${fixed(interval[0], 2)} to ${fixed(interval[1], 2)}`] as [string, string]] : []),
+            ...(interval && !endless ? [[intervalName(group.utility_level), `${fixed(interval[0], 2)} to ${fixed(interval[1], 2)}`] as [string, string]] : []),
             ["place in the group", String(placesOf(group.order)[item])]);
           drawing.append(parts);
         });
       });
       if (shown.length === 0) drawing.append(s("text", { x: 8, y: 20 }, "No item has this name."));
       const controls: Element[] = measures.length > 1 ? [selectBox("Show", measures, measure, (value) => { measure = value as Measure; redraw(); })] : [];
-      if (model.groups.length > 1) controls.push(legend(visible.map((k) => [state.colour(k), `Group ${model.groups[k].label}`])));
+      if (model.groups.length > 1) controls.push(legend(visible.map((k) => [state.colour(k), state.name(k)])));
       controls.push(...pager.control(items.length, "Items", redraw));
       return { drawing: shown.length ? drawing : h("p", { class: "note" }, "No item has this name."), controls,
         note: hidden(state.selected.size, model.groups.length, visible.length) };
     },
     table: () => ({
       columns: ["item", "group", "place", "utility", "low", "high", "average_place"],
-      rows: model.groups.flatMap((g) => {
+      rows: model.groups.flatMap((g, k) => {
         const places = placesOf(g.order);
-        return model.items.map((name, i) => [name, g.label, places[i], g.utilities?.[i], g.utility_intervals?.[i]?.[0], g.utility_intervals?.[i]?.[1], g.mean_place?.[i]]);
+        return model.items.map((name, i) => [name, state.name(k), places[i], g.utilities?.[i], g.utility_intervals?.[i]?.[0], g.utility_intervals?.[i]?.[1], g.mean_place?.[i]]);
       }),
     }),
   };

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "caucus/base/error.h"
 #include "caucus/base/numeric.h"
 
 namespace caucus::dp_mallows {
@@ -161,6 +162,8 @@ double CenterSampler::run_stages(std::span<const double> theta, Choose&& choose)
     last_log_q_ -= log_total;
     const std::int64_t chosen = choose(total, largest, unlisted);
     if (chosen < 0) {
+      // Rounding is taken care of; only gains that are no numbers leave nothing to choose, and then there would be no end.
+      if (unlisted == 0) throw DataError("a dispersion or a prior strength is so large that a central ranking cannot be drawn");
       --unlisted;
       continue;
     }

@@ -97,13 +97,17 @@ ChainState Chain::state() const {
   return state;
 }
 
-void Chain::sweep() {
+bool Chain::sweep(const std::function<bool()>& stop) {
+  stop_ = stop;
+  stopped_ = false;
   resample_assignments();
-  for (int k = 0; k < settings_.split_merge; ++k) propose_split_or_merge();
+  for (int k = 0; k < settings_.split_merge && !cut_short(); ++k) propose_split_or_merge();
   if (settings_.split_merge > 0) canonicalise();
   resample_centers();
   resample_alpha();
   fill_table();
+  stop_ = {};
+  return !stopped_;
 }
 
 void Chain::fill_table() {
@@ -112,7 +116,7 @@ void Chain::fill_table() {
 }
 
 void Chain::resample_assignments() {
-  for (std::size_t point = 0; point < points_.size(); ++point) reassign(point);
+  for (std::size_t point = 0; point < points_.size() && !(point % 64 == 0 && cut_short()); ++point) reassign(point);
   std::vector<Cluster> by_slot(table_.slots());
   for (std::size_t slot = 0; slot < table_.slots(); ++slot)
     if (table_.size(slot) > 0.0) by_slot[slot] = table_.get(slot);

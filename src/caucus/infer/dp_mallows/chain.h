@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -50,8 +51,9 @@ class Chain {
   ChainState state() const;
 
   // One sweep: assignments (step 1 of Figures 1 and 5), split-merge proposals, centers and theta (step 2), alpha.
-  // Leaves labels canonical and clusters numbered by them.
-  void sweep();
+  // Leaves labels canonical and clusters numbered by them. False: `stop`, asked every few points, cut it short; the state is then
+  // no draw, and the caller restores the one before.
+  bool sweep(const std::function<bool()>& stop = {});
 
   const std::vector<std::uint32_t>& labels() const { return labels_; }
   const std::vector<Cluster>& clusters() const { return clusters_; }
@@ -78,6 +80,7 @@ class Chain {
   void canonicalise();
   void fill_table();
   std::vector<std::vector<Member>> members_by_cluster() const;
+  bool cut_short() { return stopped_ = stopped_ || (stop_ && stop_()); }
 
   const Points& points_;
   const Prior& prior_;
@@ -91,6 +94,8 @@ class Chain {
   PredictiveCache predictive_cache_;  // of the split-merge proposals
   SplitMergeCounts split_merge_counts_;
   std::vector<double> weights_;
+  std::function<bool()> stop_;  // of the sweep under way
+  bool stopped_ = false;
 };
 
 // log of the cluster's data given sigma, theta integrated out: sum over stages of log I(a + S, nu + N) - log I(a, nu).

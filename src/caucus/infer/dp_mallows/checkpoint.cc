@@ -10,6 +10,7 @@
 #include <span>
 
 #include "caucus/base/error.h"
+#include "caucus/data/checksum.h"
 #include "caucus/io/io.h"
 
 namespace caucus::dp_mallows {
@@ -116,14 +117,19 @@ void write_checkpoint(const std::string& path, const std::string& key, const std
   json content{{"key", key}, {"chains", json::array()}};
   for (const ChainRecord& record : chains) content["chains"].push_back(to_json(record));
   const std::vector<std::uint8_t> bytes = json::to_cbor(content);
-  write_file(path, std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+  const std::string_view body(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  write_file(path, checksum(body) + std::string(body));
 }
 
 std::vector<ChainRecord> read_checkpoint(const std::string& path, const std::string& key) {
   if (!std::filesystem::exists(path)) return {};
   std::ifstream file(path, std::ios::binary);
-  const std::vector<char> bytes{std::istreambuf_iterator<char>(file), {}};
-  const json content = json::from_cbor(bytes, true, false);
+  const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  // The checksum goes before the content: one changed byte, or a missing end, and nothing in it is to be trusted.
+  const std::size_t head = checksum({}).size();
+  if (bytes.size() < head || checksum(std::string_view(bytes).substr(head)) != bytes.substr(0, head))
+    throw DataError(fmt::format("{}: not a checkpoint of dpm, or a damaged one; remove it or name another file", path));
+  const json content = json::from_cbor(bytes.begin() + static_cast<std::ptrdiff_t>(head), bytes.end(), true, false);
   if (content.is_discarded() || !content.is_object() || !content.contains("key") || !content.contains("chains"))
     throw DataError(fmt::format("{}: not a checkpoint of dpm; remove it or name another file", path));
   if (content.at("key") != key)

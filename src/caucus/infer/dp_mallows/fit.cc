@@ -13,6 +13,7 @@
 #include "caucus/base/error.h"
 #include "caucus/base/parallel.h"
 #include "caucus/infer/dp_mallows/checkpoint.h"
+#include "caucus/infer/stopping.h"
 
 namespace caucus::dp_mallows {
 
@@ -125,7 +126,13 @@ class Runner {
  private:
   void step(std::size_t c) {
     ChainRecord& record = records[c];
-    chains_[c]->sweep();
+    const ChainState before = chains_[c]->state();
+    if (!chains_[c]->sweep([this] { return should_stop(run_); })) {
+      chains_[c]->restore(before);
+      const std::lock_guard lock(mutex_);
+      if (!stopped_.exchange(true)) why = why_stopped(run_);
+      return;
+    }
     ++record.sweeps;
     const double log_joint = chains_[c]->log_joint();
     record.trace.num_clusters.push_back(static_cast<double>(chains_[c]->clusters().size()));

@@ -36,6 +36,7 @@ struct PredictiveDraw {
   std::vector<PredictiveCluster> clusters;
 };
 
+inline constexpr double component_interval_level = 0.9;
 // One cluster of the point estimate, its center and theta given its members.
 struct Component {
   double size = 0.0;

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <numeric>
 #include <sstream>
 
@@ -144,6 +145,26 @@ TEST(Fit, ACheckpointOfAnotherRunIsRefused) {
   std::filesystem::remove(options.checkpoint);
 }
 
+// One changed byte anywhere: refused, where it could make the sampler run without end or take all memory.
+TEST(Fit, ADamagedCheckpointIsRefused) {
+  ClusterLabels truth;
+  const Dataset data = synthetic(6, 30, 2, 1.2, truth);
+  Options options = quick(Method::slice_gibbs);
+  options.checkpoint = temporary("damaged");
+  run_fit(data, options, caucus::Run());
+  std::ifstream file(options.checkpoint, std::ios::binary);
+  const std::string sound{std::istreambuf_iterator<char>(file), {}};
+  for (std::size_t k = 0; k < 40; ++k) {
+    std::string bytes = sound;
+    bytes[(sound.size() - 1) * k / 39] ^= static_cast<char>(1 << (k % 8));
+    std::ofstream(options.checkpoint, std::ios::binary) << bytes;
+    EXPECT_THROW(run_fit(data, options, caucus::Run()), DataError) << "byte " << k;
+  }
+  std::ofstream(options.checkpoint, std::ios::binary) << sound.substr(0, sound.size() / 2);
+  EXPECT_THROW(run_fit(data, options, caucus::Run()), DataError);
+  std::filesystem::remove(options.checkpoint);
+}
+
 TEST(Fit, WritesDrawsAsTheContractSays) {
   ClusterLabels truth;
   Dataset data = synthetic(6, 20, 2, 1.5, truth);
@@ -184,12 +205,11 @@ TEST(Fit, WritesDrawsAsTheContractSays) {
   const std::string co_clustering = read(matrix);
   EXPECT_EQ(std::count(co_clustering.begin(), co_clustering.end(), '\n'), 4);
   EXPECT_NE(read(stan + "-2.csv").find("lp__,num_clusters"), std::string::npos);
-  const nlohmann::json json = outcome.model->to_json();
-  int total = 0;
-  for (const auto& [key, value] : json["posterior"]["num_clusters"].items()) total += value.get<int>();
-  EXPECT_EQ(total, 16);
+  std::size_t total = 0;
+  for (const auto& [groups, draws_of_it] : outcome.summary.posterior->num_groups) total += draws_of_it;
+  EXPECT_EQ(total, 16u);
   double size = 0.0;
-  for (const auto& component : json["components"]) size += component["size"].get<double>();
+  for (const Group& group : outcome.model->profile()) size += group.size.value();
   EXPECT_EQ(size, 4.0);
   for (const std::string& path : {draws, labels, matrix, stan + "-1.csv", stan + "-2.csv"}) std::filesystem::remove(path);
 }
@@ -220,11 +240,11 @@ TEST(FittedDpm, PredictiveAndMixtureSumToOne) {
 
 // A hand-written file: P of one ranking from the definition.
 TEST(FittedDpm, HandWrittenModelScores) {
-  const nlohmann::json model = {{"schema", "caucus.model/1"},
-                                {"family", "dpm"},
-                                {"items", {"a", "b", "c"}},
-                                {"components", {{{"weight", 1.0}, {"consensus", {1, 0, 2}}, {"theta", {0.7, 0.2}}}}}};
-  const auto fitted = make_dp_mallows_family()->load(model);
+  const ModelDocument model = ModelDocument::parse(
+      R"({"schema": "caucus.model/1", "family": "dpm", "items": ["a", "b", "c"],
+          "components": [{"weight": 1.0, "consensus": [1, 0, 2], "theta": [0.7, 0.2]}]})",
+      "test");
+  const auto fitted = make_dp_mallows_family()->load(model.record());
   Dataset data;
   data.items = {"a", "b", "c"};
   RankingSetBuilder builder;

@@ -10,6 +10,7 @@
 #include "caucus/base/numeric.h"
 #include "caucus/base/parallel.h"
 #include "caucus/infer/family.h"
+#include "caucus/model/kendall.h"
 #include "caucus/model/stage_sampler.h"
 
 namespace caucus::dp_mallows {
@@ -207,118 +208,108 @@ Sample FittedDpm::sample(const SampleRequest& request) const {
   return result;
 }
 
-nlohmann::json FittedDpm::to_json() const {
-  nlohmann::json json;
-  json["components"] = nlohmann::json::array();
-  for (std::size_t c = 0; c < components_.size(); ++c) {
+std::vector<Group> FittedDpm::groups() const {
+  std::vector<Group> result(components_.size());
+  for (std::size_t c = 0; c < result.size(); ++c) {
     const Component& component = components_[c];
-    nlohmann::json one{{"weight", std::exp(log_weight_[c])},
-                       {"size", component.size},
-                       {"consensus", component.consensus},
-                       {"theta", component.theta}};
-    if (!component.theta_low.empty()) one["theta_low"] = component.theta_low, one["theta_high"] = component.theta_high;
-    if (!component.position_low.empty())
-      one["position_low"] = component.position_low, one["position_high"] = component.position_high;
-    json["components"].push_back(std::move(one));
+    Group& group = result[c];
+    group.weight = std::exp(log_weight_[c]);
+    group.size = component.size;
+    group.order.assign(component.consensus.begin(), component.consensus.end());
+    group.order_is_parameter = true;
+    group.theta = component.theta;
+    group.theta_by_stage = true;
   }
-  json["prior"] = {{"alpha", prior_.alpha}, {"nu", prior_.nu}, {"r", prior_.r}};
-  if (!prior_.center.empty()) json["prior"]["center"] = prior_.center, json["prior"]["center_weight"] = prior_.center_weight;
-  if (!posterior.is_null()) json["posterior"] = posterior;
-  if (!draws_.empty()) {
-    nlohmann::json predictive = nlohmann::json::array();
-    for (const PredictiveDraw& draw : draws_) {
-      nlohmann::json clusters = nlohmann::json::array();
-      for (const PredictiveCluster& cluster : draw.clusters)
-        clusters.push_back(
-            {{"consensus", cluster.order}, {"size", cluster.size}, {"sums", cluster.sums}, {"counts", cluster.counts}});
-      predictive.push_back({{"alpha", draw.alpha}, {"clusters", std::move(clusters)}});
-    }
-    json["predictive"] = std::move(predictive);
+  return result;
+}
+
+GroupLaw FittedDpm::law(std::size_t group) const {
+  const Component& component = components_[group];
+  return generalized_mallows_law({component.consensus.begin(), component.consensus.end()}, component.theta, Code::s);
+}
+
+void FittedDpm::write(Record& model, std::span<Record>) const {
+  Record prior;
+  prior.set("alpha", prior_.alpha).set("nu", prior_.nu).set("r", prior_.r);
+  if (!prior_.center.empty()) prior.set("center", prior_.center).set("center_weight", prior_.center_weight);
+  model.set("prior", prior);
+  if (draws_.empty()) return;
+  std::vector<Record> predictive;
+  for (const PredictiveDraw& draw : draws_) {
+    std::vector<Record> clusters;
+    for (const PredictiveCluster& cluster : draw.clusters)
+      clusters.push_back(Record()
+                             .set("consensus", cluster.order)
+                             .set("size", cluster.size)
+                             .set("sums", cluster.sums)
+                             .set("counts", cluster.counts));
+    predictive.push_back(Record().set("alpha", draw.alpha).set("clusters", clusters));
   }
-  return json;
+  model.set("predictive", predictive);
 }
 
 namespace {
 
 std::vector<Item> to_items(const std::vector<ItemId>& ids) { return {ids.begin(), ids.end()}; }
 
-std::vector<double> non_negative(const nlohmann::json& object, const char* key, std::size_t max_size, const std::string& where) {
-  const auto found = object.find(key);
-  const std::size_t size = found != object.end() && found->is_array() ? std::min(found->size(), max_size + 1) : 0;
-  if (size > max_size)
-    throw DataError(fmt::format("model file: {}.{}: expected at most {} numbers, one per stage", where, key, max_size));
-  std::vector<double> values = model_json::numbers(object, key, size, where);
-  for (double value : values)
-    if (value < 0.0) throw DataError(fmt::format("model file: {}.{}: expected numbers not below zero", where, key));
-  return values;
-}
-
-}  // namespace
-
-std::unique_ptr<FittedModel> load_fitted(const nlohmann::json& model) {
-  const std::vector<std::string> items = model_json::items(model);
-  const std::size_t n = items.size();
-  const auto& list = model_json::components(model);
-  const std::vector<double> weights = model_json::weights(list);
-  std::vector<Component> components;
-  for (std::size_t k = 0; k < list.size(); ++k) {
-    const std::string where = fmt::format("components[{}]", k);
-    Component component;
-    component.size = list[k].contains("size") ? model_json::number(list[k], "size", where) : weights[k];
-    if (!(component.size > 0.0)) throw DataError(fmt::format("model file: {}.size: expected a positive number", where));
-    component.consensus = to_items(model_json::permutation(list[k], "consensus", n, where));
-    component.theta = non_negative(list[k], "theta", n - 1, where);
-    if (list[k].contains("theta_low")) {
-      component.theta_low = non_negative(list[k], "theta_low", n - 1, where);
-      component.theta_high = non_negative(list[k], "theta_high", n - 1, where);
-    }
-    if (list[k].contains("position_low")) {
-      component.position_low = non_negative(list[k], "position_low", n, where);
-      component.position_high = non_negative(list[k], "position_high", n, where);
-    }
-    components.push_back(std::move(component));
-  }
-  // Sizes that disagree with the weights yield to them.
-  double total = 0.0;
-  for (const Component& component : components) total += component.size;
-  for (std::size_t k = 0; k < components.size(); ++k)
-    if (std::abs(components[k].size / total - weights[k]) > 1e-6)
-      for (std::size_t l = 0; l < components.size(); ++l) components[l].size = std::max(weights[l], 1e-300);
-
+PriorParameters read_prior(const RecordView& file, std::size_t num_items) {
   PriorParameters prior;
-  const nlohmann::json parameters = model.value("prior", nlohmann::json::object());
-  if (parameters.contains("alpha")) prior.alpha = model_json::number(parameters, "alpha", "prior");
-  if (parameters.contains("nu")) prior.nu = model_json::number(parameters, "nu", "prior");
-  if (parameters.contains("r")) prior.r = non_negative(parameters, "r", std::max<std::size_t>(n, 2) - 1, "prior");
-  if (parameters.contains("center")) {
-    for (const auto& item : parameters["center"]) {
-      if (!item.is_number_integer() || item.get<std::int64_t>() < 0 || item.get<std::int64_t>() >= static_cast<std::int64_t>(n))
-        throw DataError("model file: prior.center: expected item positions");
-      prior.center.push_back(item.get<Item>());
+  if (file.has("prior")) {
+    const RecordView given = file.object("prior");
+    prior.alpha = given.number("alpha", prior.alpha);
+    prior.nu = given.number("nu", prior.nu);
+    if (given.has("r")) prior.r = given.non_negatives("r", 0, std::max<std::size_t>(num_items, 2) - 1);
+    if (given.has("center")) {
+      prior.center = to_items(given.items("center", num_items));
+      prior.center_weight = given.number("center_weight");
     }
-    prior.center_weight = model_json::number(parameters, "center_weight", "prior");
   }
   if (!(prior.alpha > 0.0) || !(prior.nu > 0.0) || prior.r.empty() || *std::min_element(prior.r.begin(), prior.r.end()) <= 0.0)
-    throw DataError("model file: prior: expected positive alpha, nu and r");
+    file.fail("prior", "positive alpha, nu and r");
+  return prior;
+}
 
+std::vector<PredictiveDraw> read_draws(const RecordView& file, std::size_t num_items) {
   std::vector<PredictiveDraw> draws;
-  for (const auto& draw : model.value("predictive", nlohmann::json::array())) {
+  for (const RecordView& draw : file.objects("predictive")) {
     PredictiveDraw one;
-    one.alpha = model_json::number(draw, "alpha", "predictive");
-    for (const auto& cluster : draw.at("clusters")) {
+    one.alpha = draw.number("alpha");
+    for (const RecordView& cluster : draw.objects("clusters")) {
       PredictiveCluster loaded;
-      loaded.order = to_items(model_json::permutation(cluster, "consensus", n, "predictive.clusters"));
-      loaded.size = model_json::number(cluster, "size", "predictive.clusters");
-      loaded.sums = non_negative(cluster, "sums", n - 1, "predictive.clusters");
-      loaded.counts = model_json::numbers(cluster, "counts", loaded.sums.size(), "predictive.clusters");
+      loaded.order = to_items(cluster.permutation("consensus", num_items));
+      loaded.size = cluster.number("size");
+      loaded.sums = cluster.non_negatives("sums", 0, num_items - 1);
+      loaded.counts = cluster.numbers("counts", loaded.sums.size());
       one.clusters.push_back(std::move(loaded));
     }
     if (!one.clusters.empty()) draws.push_back(std::move(one));
   }
-  auto fitted =
-      std::make_unique<FittedDpm>(items, model_json::unranked(model), std::move(prior), std::move(components), std::move(draws));
-  if (model.contains("posterior")) fitted->posterior = model["posterior"];
-  return fitted;
+  return draws;
+}
+
+}  // namespace
+
+std::unique_ptr<FittedModel> load_fitted(const ModelRecord& file) {
+  const std::size_t n = file.items.size();
+  const std::vector<double> weights = file.weights();
+  std::vector<Component> components;
+  double total = 0.0;
+  for (std::size_t k = 0; k < weights.size(); ++k) {
+    const RecordView& given = file.components[k];
+    Component component;
+    component.size = given.number("size", weights[k]);
+    if (!(component.size > 0.0)) given.fail("size", "a positive number");
+    component.consensus = to_items(given.permutation("consensus", n));
+    component.theta = given.non_negatives("theta", 0, n - 1);
+    total += component.size;
+    components.push_back(std::move(component));
+  }
+  // Sizes that disagree with the weights yield to them.
+  for (std::size_t k = 0; k < components.size(); ++k)
+    if (std::abs(components[k].size / total - weights[k]) > 1e-6)
+      for (std::size_t l = 0; l < components.size(); ++l) components[l].size = std::max(weights[l], 1e-300);
+  return std::make_unique<FittedDpm>(file.items, file.unranked, read_prior(file.model, n), std::move(components),
+                                     read_draws(file.model, n));
 }
 
 }  // namespace caucus::dp_mallows

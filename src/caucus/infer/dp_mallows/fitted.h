@@ -10,6 +10,7 @@
 
 #include "caucus/infer/dp_mallows/fit.h"
 #include "caucus/result/fitted_model.h"
+#include "caucus/result/model_record.h"
 
 namespace caucus::dp_mallows {
 
@@ -27,9 +28,11 @@ class FittedDpm : public FittedModel {
   void log_joint(const Dataset& data, std::size_t first, std::size_t count, std::span<double> joint) const override;
   void log_prob(const Dataset& data, std::size_t first, std::size_t count, std::span<double> out) const override;
   Sample sample(const SampleRequest& request) const override;
-  nlohmann::json to_json() const override;
+  GroupLaw law(std::size_t group) const override;
+  void write(Record& model, std::span<Record> components) const override;
 
-  nlohmann::json posterior;  // what else the file says of the posterior
+ protected:
+  std::vector<Group> groups() const override;
 
  private:
   struct Prepared;
@@ -45,6 +48,6 @@ class FittedDpm : public FittedModel {
   mutable std::shared_ptr<const Prepared> prepared_;
 };
 
-std::unique_ptr<FittedModel> load_fitted(const nlohmann::json& model);
+std::unique_ptr<FittedModel> load_fitted(const ModelRecord& file);
 
 }  // namespace caucus::dp_mallows

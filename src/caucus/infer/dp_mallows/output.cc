@@ -81,20 +81,20 @@ std::vector<double> thinned(const std::vector<double>& values) {
   return result;
 }
 
-nlohmann::json diagnostics(const std::vector<std::vector<double>>& chains) {
-  nlohmann::json json = nlohmann::json::object();
+ChainQuantity quantity(std::string name, const std::vector<std::vector<double>>& chains) {
+  ChainQuantity result;
+  result.name = std::move(name);
   std::size_t shortest = chains.empty() ? 0 : chains[0].size();
-  double mean = 0.0, count = 0.0;
+  double total = 0.0, count = 0.0;
   for (const auto& chain : chains) {
     shortest = std::min(shortest, chain.size());
-    for (double value : chain) mean += value, count += 1.0;
+    for (double value : chain) total += value, count += 1.0;
   }
-  json["mean"] = mean / count;
-  if (shortest < 4) return json;
-  json["effective_sample_size"] = effective_sample_size(chains);
-  const double rhat = split_rhat(chains);
-  json["rhat"] = std::isfinite(rhat) ? nlohmann::json(rhat) : nlohmann::json(nullptr);
-  return json;
+  result.mean = total / count;
+  if (shortest < 4) return result;
+  result.effective_sample_size = effective_sample_size(chains);
+  if (const double rhat = split_rhat(chains); std::isfinite(rhat)) result.rhat = rhat;
+  return result;
 }
 
 }  // namespace
@@ -106,9 +106,9 @@ void write_outputs(const Result& result, const Options& options) {
   if (!options.co_clustering.empty()) write_co_clustering(result, options.co_clustering);
 }
 
-nlohmann::json posterior_json(const Result& result, bool alpha_sampled) {
-  nlohmann::json json;
-  std::map<std::uint32_t, int> counts;
+Posterior posterior_of(const Result& result, bool alpha_sampled) {
+  Posterior posterior;
+  std::map<std::size_t, std::size_t> counts;
   std::map<int, std::size_t> place;
   std::vector<std::vector<double>> clusters, joint, alpha;
   for (const Draw& draw : result.draws) {
@@ -119,38 +119,34 @@ nlohmann::json posterior_json(const Result& result, bool alpha_sampled) {
     joint[found->second].push_back(draw.log_joint);
     alpha[found->second].push_back(draw.alpha);
   }
-  json["num_clusters"] = nlohmann::json::object();
-  for (const auto& [number, count] : counts) json["num_clusters"][std::to_string(number)] = count;
-  json["num_draws"] = result.draws.size();
-  json["point_estimate"] = {{"criterion", "minimum expected variation of information over the draws"},
-                            {"expected_vi", result.expected_vi}};
-  json["diagnostics"] = {{"num_clusters", diagnostics(clusters)}, {"log_joint", diagnostics(joint)}};
-  if (alpha_sampled) json["diagnostics"]["alpha"] = diagnostics(alpha);
+  posterior.num_groups.assign(counts.begin(), counts.end());
+  posterior.num_draws = result.draws.size();
+  posterior.expected_vi = result.expected_vi;
+  posterior.quantities = {quantity("num_clusters", clusters), quantity("log_joint", joint)};
+  if (alpha_sampled) posterior.quantities.push_back(quantity("alpha", alpha));
+  for (const Trace& trace : result.traces) {
+    posterior.quantities[0].traces.push_back(thinned(trace.num_clusters));
+    posterior.quantities[1].traces.push_back(thinned(trace.log_joint));
+    if (alpha_sampled) posterior.quantities[2].traces.push_back(thinned(trace.alpha));
+  }
   // Co-clustering of some ballots, evenly spread over the file, for a look: at most 120.
   const std::size_t step = (result.labels.size() + 119) / 120;
   std::vector<std::size_t> shown;
   for (std::size_t i = 0; i < result.labels.size(); i += std::max<std::size_t>(step, 1)) shown.push_back(i);
-  if (!result.assignments.empty() && shown.size() > 1) {
-    nlohmann::json labels = nlohmann::json::array(), values = nlohmann::json::array();
-    for (const std::size_t i : shown) {
-      std::vector<double> row;
-      for (const std::size_t j : shown) {
-        const auto together = std::count_if(result.assignments.begin(), result.assignments.end(),
-                                            [&](const auto& draw) { return draw[i] == draw[j]; });
-        row.push_back(std::round(1000.0 * static_cast<double>(together) / static_cast<double>(result.assignments.size())) / 1000.0);
-      }
-      labels.push_back(result.labels[i] + 1);
-      values.push_back(std::move(row));
+  if (result.assignments.empty() || shown.size() < 2) return posterior;
+  CoClustering together;
+  for (const std::size_t i : shown) {
+    std::vector<double> row;
+    for (const std::size_t j : shown) {
+      const auto count =
+          std::count_if(result.assignments.begin(), result.assignments.end(), [&](const auto& draw) { return draw[i] == draw[j]; });
+      row.push_back(std::round(1000.0 * static_cast<double>(count) / static_cast<double>(result.assignments.size())) / 1000.0);
     }
-    json["coclustering"] = {{"labels", std::move(labels)}, {"values", std::move(values)}};
+    together.labels.push_back(result.labels[i]);
+    together.together.push_back(std::move(row));
   }
-  json["traces"] = nlohmann::json::array();
-  for (const Trace& trace : result.traces) {
-    nlohmann::json one{{"num_clusters", thinned(trace.num_clusters)}, {"log_joint", thinned(trace.log_joint)}};
-    if (alpha_sampled) one["alpha"] = thinned(trace.alpha);
-    json["traces"].push_back(std::move(one));
-  }
-  return json;
+  posterior.co_clustering = std::move(together);
+  return posterior;
 }
 
 }  // namespace caucus::dp_mallows

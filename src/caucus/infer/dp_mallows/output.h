@@ -1,7 +1,5 @@
-// The files a run leaves, and the posterior in the model file.
+// The files a run leaves, and the posterior in its summary.
 #pragma once
-
-#include <nlohmann/json.hpp>
 
 #include "caucus/infer/dp_mallows/fit.h"
 
@@ -12,6 +10,6 @@ void write_outputs(const Result& result, const Options& options);
 
 // Number of clusters with its counts, alpha, R-hat and effective sample sizes, expected distance of the point estimate,
 // traces (at most 2000 points per chain).
-nlohmann::json posterior_json(const Result& result, bool alpha_sampled);
+Posterior posterior_of(const Result& result, bool alpha_sampled);
 
 }  // namespace caucus::dp_mallows

@@ -72,7 +72,7 @@ void SplitMerge::scan_centers(const std::vector<std::uint32_t>& points, const st
 double SplitMerge::scan_labels(const std::vector<std::uint32_t>& points, std::vector<std::uint8_t>& labels,
                                const std::vector<std::uint8_t>* target) {
   double log_q = 0.0;
-  for (std::size_t k = 2; k < points.size(); ++k) {
+  for (std::size_t k = 2; k < points.size() && !(k % 64 == 0 && chain_.cut_short()); ++k) {
     const auto ranking = chain_.points_.of_point(points[k]);
     shift(sides_[labels[k]], ranking, -1.0);
     const double first = std::log(sides_[0].cluster.size) + log_predictive(sides_[0], ranking);
@@ -126,7 +126,7 @@ void SplitMerge::propose() {
     labels[k] = static_cast<std::uint8_t>(rng.categorical_log(logs));
     shift(sides_[labels[k]], ranking, 1.0);
   }
-  for (int scan = 0; scan < chain_.settings_.split_merge_scans; ++scan) {
+  for (int scan = 0; scan < chain_.settings_.split_merge_scans && !chain_.cut_short(); ++scan) {
     scan_centers(points, labels);
     scan_labels(points, labels, nullptr);
   }
@@ -138,13 +138,14 @@ void SplitMerge::propose() {
   clear(merged);
   load(points, labels, -1);
   chain_.update_statistics(merged.cluster);
-  for (int scan = 0; scan <= chain_.settings_.split_merge_scans; ++scan) {
+  for (int scan = 0; scan <= chain_.settings_.split_merge_scans && !chain_.cut_short(); ++scan) {
     draw_theta(merged);
     if (scan == chain_.settings_.split_merge_scans) break;
     chain_.center_sampler_.sample_stagewise(merged.theta, merged.cluster.center, rng);
     chain_.update_statistics(merged.cluster);
   }
 
+  if (chain_.cut_short()) return;  // nothing was changed
   // The proposal and the ratio.
   const auto log_side = [&](const Cluster& cluster) {
     return chain_.prior_.log_center(cluster.center) + log_marginal(chain_.prior_, cluster, beta) + log_gamma_positive(cluster.size);

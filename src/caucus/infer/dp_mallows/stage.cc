@@ -50,8 +50,10 @@ void StageQuadrature::build(std::size_t m, double a, double b) {
     return log_value >= largest - negligible_node;
   };
   const double centre = theta + std::log(gap);  // y = log(e^theta - 1)
-  for (double y = centre; push(y);) y += step;
-  for (double y = centre - step; push(y);) y -= step;
+  // The weights fall by e^-42 within a few dozen steps unless a is so small that the prior hardly ends.
+  constexpr std::size_t most_nodes = 100'000;
+  for (double y = centre; theta_.size() < most_nodes && push(y);) y += step;
+  for (double y = centre - step; theta_.size() < 2 * most_nodes && push(y);) y -= step;
   double total = 0.0;
   for (double value : log_weight_) total += std::exp(value - largest);
   const double log_total = largest + std::log(total);
@@ -165,7 +167,9 @@ double draw_theta(std::size_t m, double a, double b, RandomStream& rng) {
     left_mass = -std::expm1(-left_slope * left_edge) / left_slope;
   }
   const double flat_mass = right_edge - left_edge, right_mass = -1.0 / right_slope;
-  for (;;) {
+  // The envelope holds at most a few times the mass of the density, so thousands of refusals in a row mean numbers beyond
+  // double precision: then the density is a spike at its mode.
+  for (int attempt = 0; attempt < 10'000; ++attempt) {
     const double pick = rng.uniform() * (left_mass + flat_mass + right_mass);
     double theta = 0.0, log_envelope = 0.0;
     if (pick < left_mass) {
@@ -182,6 +186,7 @@ double draw_theta(std::size_t m, double a, double b, RandomStream& rng) {
     theta = std::max(theta, 0.0);
     if (std::log(rng.uniform_open()) + log_envelope <= log_density(theta) - top) return theta;
   }
+  return mode;
 }
 
 double sample_theta_slice(std::size_t m, double a, double b, double theta, int steps, RandomStream& rng) {
@@ -190,10 +195,13 @@ double sample_theta_slice(std::size_t m, double a, double b, double theta, int s
   for (int step = 0; step < steps; ++step) {
     const double level = log_density(theta) - rng.exponential();
     double low = theta - width * rng.uniform(), high = low + width;
-    while (low > 0.0 && log_density(low) > level) low -= width;
-    while (log_density(high) > level) high += width;
+    // Neal (2003) allows a limit on the steps out, fixed beforehand.
+    constexpr int most_steps_out = 10'000;
+    for (int out = 0; out < most_steps_out && low > 0.0 && log_density(low) > level; ++out) low -= width;
+    for (int out = 0; out < most_steps_out && log_density(high) > level; ++out) high += width;
     low = std::max(low, 0.0);
-    for (;;) {
+    // Each refusal shrinks the interval; after a thousand theta is where it was, to the last bit.
+    for (int shrink = 0; shrink < 1000; ++shrink) {
       const double proposal = low + (high - low) * rng.uniform();
       if (log_density(proposal) > level || !(high > low)) {
         theta = proposal;

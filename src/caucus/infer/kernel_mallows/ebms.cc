@@ -12,6 +12,7 @@
 #include "caucus/base/parallel.h"
 #include "caucus/infer/family.h"
 #include "caucus/infer/kernel_mallows/kernel.h"
+#include "caucus/infer/stopping.h"
 #include "caucus/model/consensus.h"
 
 namespace caucus::kernel_mallows {
@@ -19,16 +20,16 @@ namespace caucus::kernel_mallows {
 namespace {
 
 // Mean over pairs of ballots of opposed pairs per listed item, and theta with that mean code: E s = 1 / (e^theta - 1).
-double theta_from_distances(const RankingSet& rankings, std::size_t num_items, int threads) {
+double theta_from_distances(const RankingSet& rankings, std::size_t num_items, const Run& run) {
   struct Sums {
     double distance = 0.0, weight = 0.0;
   };
   const Blocks blocks(rankings.size(), 8);
   const Sums sums = parallel_fold(
-      blocks, threads, [] { return Sums(); },
+      blocks, run.threads, [] { return Sums(); },
       [&](Sums& total, std::size_t begin, std::size_t end) {
         GroupIndex index(num_items);
-        for (std::size_t i = begin; i < end; ++i) {
+        for (std::size_t i = begin; i < end && !should_stop(run); ++i) {
           index.set(rankings[i]);
           for (std::size_t j = 0; j < rankings.size(); ++j) {
             const double weight = rankings.weight(i) * (rankings.weight(j) - (i == j ? 1.0 : 0.0));
@@ -57,7 +58,7 @@ EbmsResult ebms(const Dataset& data, const EbmsOptions& options, const Run& run)
   std::iota(where.begin(), where.end(), 0u);
   result.stop_reason = StopReason::iteration_limit;
   while (result.iterations < options.iterations) {
-    const double theta = options.theta ? *options.theta : theta_from_distances(current, n, run.threads);
+    const double theta = options.theta ? *options.theta : theta_from_distances(current, n, run);
     result.kernel_theta = theta;
     const Kernel kernel(theta, n);
     std::vector<std::vector<ItemId>> moved(current.size());
@@ -65,7 +66,7 @@ EbmsResult ebms(const Dataset& data, const EbmsOptions& options, const Run& run)
     parallel_for(blocks.count(), run.threads, [&](std::size_t b) {
       GroupIndex index(n);
       std::vector<double> logs(current.size());
-      for (std::size_t i = blocks.begin(b); i < blocks.end(b); ++i) {
+      for (std::size_t i = blocks.begin(b); i < blocks.end(b) && !should_stop(run); ++i) {
         index.set(current[i]);
         for (std::size_t j = 0; j < current.size(); ++j)
           logs[j] = std::log(current.weight(j)) + kernel.log_weight(current[j], index);
@@ -78,6 +79,10 @@ EbmsResult ebms(const Dataset& data, const EbmsOptions& options, const Run& run)
         moved[i].resize(current.length(i));
       }
     });
+    if (should_stop(run)) {  // some have not moved: the ballots as they were before this step
+      result.stop_reason = why_stopped(run);
+      break;
+    }
     RankingSetBuilder builder;
     std::vector<std::uint32_t> next(current.size());
     bool same = true;
@@ -164,28 +169,29 @@ Sample FittedEbms::sample(const SampleRequest& request) const {
   return result;
 }
 
-nlohmann::json FittedEbms::to_json() const {
-  nlohmann::json components = nlohmann::json::array();
-  for (std::size_t k = 0; k < models_.size(); ++k)
-    components.push_back(
-        {{"weight", weights_[k]}, {"size", sizes_[k]}, {"consensus", models_[k].centre()}, {"theta", models_[k].theta()}});
-  return {{"components", std::move(components)}};
+std::vector<Group> FittedEbms::groups() const {
+  std::vector<Group> result(models_.size());
+  for (std::size_t k = 0; k < result.size(); ++k) {
+    result[k].weight = weights_[k];
+    result[k].size = sizes_[k];
+    result[k].order = models_[k].centre();
+    result[k].order_is_parameter = true;
+    result[k].theta = {models_[k].theta()};
+  }
+  return result;
 }
 
-std::unique_ptr<FittedModel> load_ebms(const nlohmann::json& model) {
-  const std::vector<std::string> items = model_json::items(model);
-  const auto& components = model_json::components(model);
-  std::vector<double> sizes = model_json::weights(components), theta;
+std::unique_ptr<FittedModel> load_ebms(const ModelRecord& file) {
+  std::vector<double> sizes = file.weights(), theta;
   std::vector<std::vector<ItemId>> centers;
-  for (std::size_t k = 0; k < components.size(); ++k) {
-    const std::string where = fmt::format("components[{}]", k);
-    if (components[k].contains("size")) sizes[k] = model_json::number(components[k], "size", where);
-    centers.push_back(model_json::permutation(components[k], "consensus", items.size(), where));
-    theta.push_back(model_json::number(components[k], "theta", where));
-    if (theta.back() < 0.0 || !(sizes[k] > 0.0))
-      throw DataError(fmt::format("model file: {}: expected theta not below zero and a positive size", where));
+  for (std::size_t k = 0; k < sizes.size(); ++k) {
+    const RecordView& component = file.components[k];
+    sizes[k] = component.number("size", sizes[k]);
+    if (!(sizes[k] > 0.0)) component.fail("size", "a positive number");
+    centers.push_back(component.permutation("consensus", file.items.size()));
+    theta.push_back(component.non_negative("theta"));
   }
-  return std::make_unique<FittedEbms>(items, model_json::unranked(model), std::move(sizes), std::move(centers), std::move(theta));
+  return std::make_unique<FittedEbms>(file.items, file.unranked, std::move(sizes), std::move(centers), std::move(theta));
 }
 
 }  // namespace caucus::kernel_mallows

@@ -13,6 +13,7 @@
 #include "caucus/infer/run.h"
 #include "caucus/model/mallows.h"
 #include "caucus/result/fitted_model.h"
+#include "caucus/result/model_record.h"
 
 namespace caucus::kernel_mallows {
 
@@ -52,7 +53,10 @@ class FittedEbms : public FittedModel {
   void check(const Dataset& data) const override;
   void log_joint(const Dataset& data, std::size_t first, std::size_t count, std::span<double> joint) const override;
   Sample sample(const SampleRequest& request) const override;
-  nlohmann::json to_json() const override;
+  GroupLaw law(std::size_t group) const override { return mallows_law(models_[group]); }
+
+ protected:
+  std::vector<Group> groups() const override;
 
  private:
   std::vector<double> sizes_;
@@ -60,6 +64,6 @@ class FittedEbms : public FittedModel {
   std::vector<Mallows> models_;
 };
 
-std::unique_ptr<FittedModel> load_ebms(const nlohmann::json& model);
+std::unique_ptr<FittedModel> load_ebms(const ModelRecord& file);
 
 }  // namespace caucus::kernel_mallows

@@ -11,6 +11,7 @@
 #include "caucus/base/numeric.h"
 #include "caucus/base/parallel.h"
 #include "caucus/infer/family.h"
+#include "caucus/infer/stopping.h"
 #include "caucus/model/mallows.h"
 
 namespace caucus::kernel_mallows {
@@ -20,7 +21,7 @@ constexpr double smallest_theta = 1e-3;
 }
 
 double leave_one_out(const RankingSet& rankings, std::size_t num_items, double theta, std::span<const std::size_t> left_out,
-                     int threads) {
+                     int threads, const std::function<bool()>& stop) {
   const Kernel kernel(theta, num_items);
   const Blocks blocks(left_out.size(), 8);
   return parallel_fold(
@@ -28,7 +29,7 @@ double leave_one_out(const RankingSet& rankings, std::size_t num_items, double t
       [&](double& total, std::size_t begin, std::size_t end) {
         GroupIndex index(num_items);
         std::vector<double> logs(rankings.size());
-        for (std::size_t k = begin; k < end; ++k) {
+        for (std::size_t k = begin; k < end && !(stop && stop()); ++k) {
           const std::size_t i = left_out[k];
           index.set(rankings[i]);
           for (std::size_t j = 0; j < rankings.size(); ++j) {
@@ -56,9 +57,14 @@ Bandwidth choose_bandwidth(const RankingSet& rankings, std::size_t num_items, co
   double best = -infinity;
   bool stopped = false;
   const auto objective = [&](double log_theta) {
-    if (stopped) return -result.trace.back();
+    if (stopped) return -best;
     const double theta = std::exp(log_theta);
-    const double value = leave_one_out(rankings, num_items, theta, left_out, run.threads);
+    const double value = leave_one_out(rankings, num_items, theta, left_out, run.threads, [&run] { return should_stop(run); });
+    if (should_stop(run)) {  // the sum may be cut short
+      stopped = true;
+      result.stop_reason = why_stopped(run);
+      return -best;
+    }
     if (value > best) {
       best = value;
       result.theta = theta;
@@ -129,62 +135,26 @@ Sample FittedKde::sample(const SampleRequest& request) const {
   return result;
 }
 
-nlohmann::json FittedKde::to_json() const {
-  nlohmann::json rankings = nlohmann::json::array();
-  for (std::size_t i = 0; i < rankings_.size(); ++i) {
-    nlohmann::json groups = nlohmann::json::array();
-    // A group of one is a number, a tie a list.
-    rankings_[i].for_each_group([&](std::span<const ItemId> group) {
-      if (group.size() == 1)
-        groups.push_back(group[0]);
-      else
-        groups.push_back(std::vector<ItemId>(group.begin(), group.end()));
-    });
-    rankings.push_back(std::move(groups));
-  }
-  const auto counts = rankings_.weights();
-  return {{"components",
-           {{{"weight", 1.0},
-             {"theta", kernel_.theta()},
-             {"rankings", std::move(rankings)},
-             {"counts", std::vector<double>(counts.begin(), counts.end())}}}}};
+std::vector<ModelFact> FittedKde::facts() const {
+  return {{"Kernel width (theta)", fmt::format("{:.4g}", kernel_.theta()),
+           "the larger, the closer the probability stays to the rankings seen."}};
 }
 
-std::unique_ptr<FittedModel> load_kde(const nlohmann::json& model) {
-  const std::vector<std::string> items = model_json::items(model);
-  const auto& components = model_json::components(model);
-  if (components.size() != 1) throw DataError("model file: components: a kde has one");
-  const double theta = model_json::number(components[0], "theta", "components[0]");
-  if (theta < 0.0) throw DataError("model file: components[0].theta: expected a number not below zero");
-  const auto found = components[0].find("rankings");
-  const std::string expected = "model file: components[0].rankings: expected lists of item positions, each at most once";
-  if (found == components[0].end() || !found->is_array() || found->empty()) throw DataError(expected);
-  const std::vector<double> counts = components[0].contains("counts")
-                                         ? model_json::numbers(components[0], "counts", found->size(), "components[0]")
-                                         : std::vector<double>(found->size(), 1.0);
-  RankingSetBuilder builder;
-  std::vector<std::uint8_t> seen;
-  for (std::size_t i = 0; i < found->size(); ++i) {
-    std::vector<std::vector<ItemId>> groups;
-    seen.assign(items.size(), 0);
-    const auto read = [&](const nlohmann::json& item) {
-      if (!item.is_number_integer() || item.get<std::int64_t>() < 0 ||
-          item.get<std::int64_t>() >= static_cast<std::int64_t>(items.size()) || seen[item.get<std::size_t>()]++ != 0)
-        throw DataError(expected);
-      return item.get<ItemId>();
-    };
-    for (const auto& group : (*found)[i]) {
-      groups.emplace_back();
-      if (group.is_array())
-        for (const auto& item : group) groups.back().push_back(read(item));
-      else
-        groups.back().push_back(read(group));
-      if (groups.back().empty()) throw DataError(expected);
-    }
-    if (groups.empty() || !(counts[i] > 0.0)) throw DataError(expected + ", with positive counts");
-    builder.add_groups(groups, counts[i]);
-  }
-  return std::make_unique<FittedKde>(items, model_json::unranked(model), builder.build(), theta);
+void FittedKde::write(Record&, std::span<Record> components) const {
+  const auto counts = rankings_.weights();
+  components[0]
+      .set("theta", kernel_.theta())
+      .set("rankings", rankings_)
+      .set("counts", std::vector<double>(counts.begin(), counts.end()));
+}
+
+std::unique_ptr<FittedModel> load_kde(const ModelRecord& file) {
+  if (file.components.size() != 1) file.model.fail("components", "one: a kde has no groups");
+  const RecordView& component = file.components[0];
+  const double theta = component.non_negative("theta");
+  const std::size_t size = component.size("rankings");
+  const std::vector<double> counts = component.has("counts") ? component.numbers("counts", size) : std::vector<double>(size, 1.0);
+  return std::make_unique<FittedKde>(file.items, file.unranked, component.rankings("rankings", counts, file.items.size()), theta);
 }
 
 }  // namespace caucus::kernel_mallows

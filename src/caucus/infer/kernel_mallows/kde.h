@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -12,6 +13,7 @@
 #include "caucus/infer/kernel_mallows/kernel.h"
 #include "caucus/infer/run.h"
 #include "caucus/result/fitted_model.h"
+#include "caucus/result/model_record.h"
 
 namespace caucus::kernel_mallows {
 
@@ -28,7 +30,7 @@ struct KdeOptions {
 
 // sum over the given rankings of their log density when one ballot like them is left out.
 double leave_one_out(const RankingSet& rankings, std::size_t num_items, double theta, std::span<const std::size_t> left_out,
-                     int threads);
+                     int threads, const std::function<bool()>& stop = {});
 
 struct Bandwidth {
   double theta = 1.0;
@@ -46,13 +48,18 @@ class FittedKde : public FittedModel {
   void check(const Dataset& data) const override;
   void log_joint(const Dataset& data, std::size_t first, std::size_t count, std::span<double> joint) const override;
   Sample sample(const SampleRequest& request) const override;
-  nlohmann::json to_json() const override;
+  std::vector<ModelFact> facts() const override;
+  void write(Record& model, std::span<Record> components) const override;
+
+ protected:
+  // One group that is everybody: a density has no groups, and its theta is the kernel's width, not a group's.
+  std::vector<Group> groups() const override { return {Group{}}; }
 
  private:
   RankingSet rankings_;
   Kernel kernel_;
 };
 
-std::unique_ptr<FittedModel> load_kde(const nlohmann::json& model);
+std::unique_ptr<FittedModel> load_kde(const ModelRecord& file);
 
 }  // namespace caucus::kernel_mallows

@@ -7,6 +7,7 @@
 
 #include "caucus/base/numeric.h"
 #include "caucus/base/parallel.h"
+#include "caucus/infer/stopping.h"
 #include "caucus/model/consensus.h"
 #include "caucus/model/generalized_consensus.h"
 #include "caucus/model/kendall.h"
@@ -81,7 +82,7 @@ std::size_t pair_number(const Weights& z, std::size_t num_components) {
 }  // namespace
 
 State start_from_labels(const RankingSet& rankings, std::size_t num_items, std::span<const std::uint32_t> labels,
-                        std::size_t num_components) {
+                        std::size_t num_components, const Stop& stop) {
   State state;
   state.z.resize(rankings.size());
   std::vector<PairMatrix> pairs(num_components, PairMatrix(num_items));
@@ -95,7 +96,9 @@ State start_from_labels(const RankingSet& rankings, std::size_t num_items, std::
                   own < other ? 0.9 : 0.1};
   }
   for (std::size_t m = 0; m < num_components; ++m) {
-    const Consensus found = find_consensus(pairs[m], ConsensusMethod::automatic);
+    ConsensusLimits limits;
+    limits.stop = stop;
+    const Consensus found = find_consensus(pairs[m], ConsensusMethod::automatic, limits);
     state.components.centre.push_back(found.order);
     const double theta = mass[m] > 0.0 ? solve_mallows_theta(found.cost, mass[m], num_items, {}) : 0.1;
     state.components.theta.emplace_back(num_items - 1, std::clamp(theta, 0.05, 3.0));
@@ -105,6 +108,7 @@ State start_from_labels(const RankingSet& rankings, std::size_t num_items, std::
 
 Result run_start(const RankingSet& rankings, State start, const M4Options& options, const Run& run, RandomStream& stream) {
   Result result;
+  const Stop stop = [&run] { return should_stop(run); };
   State now = std::move(start);
   if (now.components.size() > 1) solve_weights(rankings, now);
   double objective = paper_objective(rankings, now);
@@ -122,16 +126,16 @@ Result run_start(const RankingSet& rankings, State start, const M4Options& optio
     switch (options.method) {
       case M4Method::exact:
       case M4Method::searchpi:
-        solve_dispersions(rankings, next);
+        solve_dispersions(rankings, next, stop);
         solve_weights(rankings, next);
         break;
       case M4Method::cccp:
         if (next.components.size() > 2) solve_weights(rankings, next);  // the pair of each ballot
-        cccp_sweep(rankings, next);
+        cccp_sweep(rankings, next, stop);
         break;
       case M4Method::sgd:
         if (next.components.size() > 2 && sweep % 10 == 1) solve_weights(rankings, next);
-        sgd_sweep(rankings, next, options.step, options.decay, sweep, stream);
+        sgd_sweep(rankings, next, options.step, options.decay, sweep, stream, stop);
         break;
     }
     const double value = paper_objective(rankings, next);
@@ -145,12 +149,12 @@ Result run_start(const RankingSet& rankings, State start, const M4Options& optio
       objective = value;
     }
     result.trace.push_back(-objective);
-    if (std::abs(fall) <= options.tolerance * (1.0 + std::abs(objective)) || (fall < 0.0 && options.method != M4Method::sgd)) {
-      result.stop_reason = StopReason::converged;
+    if (should_stop(run)) {
+      result.stop_reason = why_stopped(run);
       break;
     }
-    if (run.out_of_time()) {
-      result.stop_reason = StopReason::time_limit;
+    if (std::abs(fall) <= options.tolerance * (1.0 + std::abs(objective)) || (fall < 0.0 && options.method != M4Method::sgd)) {
+      result.stop_reason = StopReason::converged;
       break;
     }
   }
@@ -159,7 +163,8 @@ Result run_start(const RankingSet& rankings, State start, const M4Options& optio
   return result;
 }
 
-Prior fit_prior(const RankingSet& rankings, const Components& components, const NormalizerTable& table, double* loglik) {
+Prior fit_prior(const RankingSet& rankings, const Components& components, const NormalizerTable& table, double* loglik,
+                const Stop& stop) {
   const auto pairs = all_pairs(components.size());
   const std::size_t points = components.size() == 1 ? 1 : NormalizerTable::cells + 1, atoms = pairs.size() * points,
                     count = rankings.size();
@@ -190,7 +195,7 @@ Prior fit_prior(const RankingSet& rankings, const Components& components, const 
       const double factor = rankings.weights()[k] / (total * sum_of);
       for (std::size_t a = 0; a < atoms; ++a) next[a] += factor * rho[a] * row[a];
     }
-    if (value - before <= 1e-9 * (1.0 + std::abs(value)) && iteration > 1) break;
+    if ((value - before <= 1e-9 * (1.0 + std::abs(value)) && iteration > 1) || (stop && stop())) break;
     before = value;
     if (iteration + 1 < 500) rho = next;
   }
@@ -208,10 +213,11 @@ Result fit_m4(const Dataset& data, const M4Options& options, const Run& run) {
   const std::size_t n = data.num_items();
   const auto num_components = static_cast<std::size_t>(options.components);
   Result best;
+  const Stop stop = [&run] { return should_stop(run); };
   if (num_components == 1) {
     // One component is the generalized Mallows model in code v: solved outright.
     const std::vector<std::uint32_t> labels(rankings.size(), 0);
-    best.state = start_from_labels(rankings, n, labels, 1);
+    best.state = start_from_labels(rankings, n, labels, 1, stop);
     if (n <= 64) {
       const GeneralizedConsensusSolver solver(n);
       const GeneralizedConsensus found = solver.solve_v(pair_matrix(rankings, n), rankings.total_weight(),
@@ -232,16 +238,16 @@ Result fit_m4(const Dataset& data, const M4Options& options, const Run& run) {
     parallel_for(ended.size(), run.threads, [&](std::size_t s) {
       {
         const std::lock_guard lock(mutex);
-        if (stopped && s > 0) return;
+        if ((stopped || should_stop(run)) && s > 0) return;
       }
       RandomStream stream(run.seed, Purpose::initialise, s);
       const auto labels = kmeans_labels(rankings, n, num_components, stream);
       M4Options used = options;
       {
         const std::lock_guard lock(mutex);
-        if (stopped) used.iterations = 1;
+        if (stopped || should_stop(run)) used.iterations = 1;
       }
-      ended[s] = run_start(rankings, start_from_labels(rankings, n, labels, num_components), used, run, stream);
+      ended[s] = run_start(rankings, start_from_labels(rankings, n, labels, num_components, stop), used, run, stream);
       const std::lock_guard lock(mutex);
       if (!stopped &&
           run.report({"m4 starts", static_cast<int>(s) + 1, options.restarts, ended[s].loglik_paper}, why) == Flow::stop)
@@ -260,7 +266,13 @@ Result fit_m4(const Dataset& data, const M4Options& options, const Run& run) {
     sort_components(rankings, best.state);
   }
 
-  best.normalizers = exact_normalizers(best.state.components, run.threads, run.seed);
+  // After a stop a rough estimate must do where there is no exact one.
+  constexpr std::size_t few_draws = 200;
+  const auto normalizers = [&] {
+    return should_stop(run) ? exact_normalizers(best.state.components, run.threads, run.seed, few_draws)
+                            : exact_normalizers(best.state.components, run.threads, run.seed);
+  };
+  best.normalizers = normalizers();
   if (options.normalizer == M4Normalizer::exact && num_components > 1) {
     // The product formula overstates the normaliser, so dispersions come out too small: one common scale, then the weights, under
     // the exact one. Golden-section search where the sum over all rankings is cheap.
@@ -268,16 +280,16 @@ Result fit_m4(const Dataset& data, const M4Options& options, const Run& run) {
     const auto at_scale = [&](double scale) {
       for (std::size_t m = 0; m < num_components; ++m)
         for (std::size_t j = 0; j + 1 < n; ++j) best.state.components.theta[m][j] = std::min(base.theta[m][j] * scale, max_theta);
-      best.normalizers = exact_normalizers(best.state.components, run.threads, run.seed);
+      best.normalizers = normalizers();
       double value = 0.0;
-      fit_prior(rankings, best.state.components, best.normalizers, &value);
+      fit_prior(rankings, best.state.components, best.normalizers, &value, stop);
       return value;
     };
-    if (n <= 8) {
+    if (n <= 8 && !should_stop(run)) {
       const double ratio = 0.5 * (std::sqrt(5.0) - 1.0);
       double low = 0.5, high = 3.0, a = high - ratio * (high - low), b = low + ratio * (high - low), value_a = at_scale(a),
              value_b = at_scale(b);
-      for (int step = 0; step < 12 && !run.out_of_time(); ++step) {
+      for (int step = 0; step < 12 && !should_stop(run); ++step) {
         if (value_a > value_b)
           high = b, b = a, value_b = value_a, a = high - ratio * (high - low), value_a = at_scale(a);
         else
@@ -287,7 +299,7 @@ Result fit_m4(const Dataset& data, const M4Options& options, const Run& run) {
     }
     solve_weights_exact(rankings, best.normalizers, best.state);
   }
-  best.prior = fit_prior(rankings, best.state.components, best.normalizers, &best.loglik_marginal);
+  best.prior = fit_prior(rankings, best.state.components, best.normalizers, &best.loglik_marginal, stop);
   best.loglik_paper = -paper_objective(rankings, best.state);
   std::vector<double> energy(num_components);
   best.loglik_exact = best.z_entropy = 0.0;

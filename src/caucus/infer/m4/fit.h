@@ -1,6 +1,8 @@
 // Fits the multiplicative mixture. See README.md for the updates.
 #pragma once
 
+#include <functional>
+
 #include "caucus/data/dataset.h"
 #include "caucus/infer/m4/likelihood.h"
 #include "caucus/infer/m4/options.h"
@@ -45,23 +47,26 @@ double paper_objective(const RankingSet& rankings, const State& state);
 void solve_weights(const RankingSet& rankings, State& state);
 // The same under the exact normaliser, over the grid of `table`.
 void solve_weights_exact(const RankingSet& rankings, const NormalizerTable& table, State& state);
-// The best dispersions, a convex problem per stage.
-void solve_dispersions(const RankingSet& rankings, State& state);
+// The best dispersions, a convex problem per stage. `stop`, here and below: asked before every stage; the rest stay as they were.
+using Stop = std::function<bool()>;
+void solve_dispersions(const RankingSet& rankings, State& state, const Stop& stop = {});
 // One CCCP sweep: c_kj of (16) at the present point, then weights (pairs kept) and dispersions on the majoriser (15).
-void cccp_sweep(const RankingSet& rankings, State& state);
+void cccp_sweep(const RankingSet& rankings, State& state, const Stop& stop = {});
 // One pass of (18) over all ballots and of (20) over all stages, with step size step * i^-decay.
-void sgd_sweep(const RankingSet& rankings, State& state, double step, double decay, int sweep, RandomStream& stream);
+void sgd_sweep(const RankingSet& rankings, State& state, double step, double decay, int sweep, RandomStream& stream,
+               const Stop& stop = {});
 // The consensus rankings given weights and dispersions, eq. (22).
 void solve_centres(const RankingSet& rankings, State& state);
 // Algorithm 1: consensus rankings and dispersions of all components level by level.
 void search_pi(const RankingSet& rankings, State& state);
 // EM for the prior on the grid.
-Prior fit_prior(const RankingSet& rankings, const Components& components, const NormalizerTable& table, double* loglik);
+Prior fit_prior(const RankingSet& rankings, const Components& components, const NormalizerTable& table, double* loglik,
+                const Stop& stop = {});
 
 // Everything from one start given by labels; used by fit_m4.
 Result run_start(const RankingSet& rankings, State start, const M4Options& options, const Run& run, RandomStream& stream);
 // A start: labels by k-means under Kendall's distance, weights 0.9 on the own component.
 State start_from_labels(const RankingSet& rankings, std::size_t num_items, std::span<const std::uint32_t> labels,
-                        std::size_t num_components);
+                        std::size_t num_components, const Stop& stop = {});
 
 }  // namespace caucus::m4

@@ -143,9 +143,9 @@ TEST(M4, ObjectiveFallsAtEveryStep) {
   };
   for (int sweep = 0; sweep < 10; ++sweep) {
     falls("weights", solve_weights);
-    falls("cccp", cccp_sweep);
+    falls("cccp", [](const RankingSet& rankings, State& at) { cccp_sweep(rankings, at); });
     falls("centres", solve_centres);
-    falls("dispersions", solve_dispersions);
+    falls("dispersions", [](const RankingSet& rankings, State& at) { solve_dispersions(rankings, at); });
   }
   // CCCP alone, many sweeps.
   State other = start_from_labels(data.rankings, 6, labels, 3);
@@ -208,16 +208,15 @@ TEST(M4, RecoversTwoConsensusRankingsAndScoresAreProbabilities) {
   for (const char* normalizer : {"paper", "exact"}) {
     const FitOutcome outcome =
         family->fit(data, {{"components", "2"}, {"normalizer", normalizer}, {"restarts", "4"}}, caucus::Run{});
-    const nlohmann::json json = outcome.model->to_json();
     std::vector<std::vector<ItemId>> found;
-    for (const auto& component : json["components"]) found.push_back(component["consensus"].get<std::vector<ItemId>>());
+    for (const Group& group : outcome.model->profile()) found.push_back(group.order);
     std::sort(found.begin(), found.end());
     auto expected = truth.centre;
     std::sort(expected.begin(), expected.end());
     EXPECT_EQ(found, expected) << normalizer;
-    EXPECT_EQ(outcome.summary.details["normalizer"], normalizer);
-    EXPECT_GE(outcome.summary.details["loglik_exact_normalizer"].get<double>(),
-              outcome.summary.details["loglik_paper_normalizer"].get<double>() - 1e-6);
+    const RecordView details = outcome.summary.details.view();
+    EXPECT_EQ(details.text("normalizer"), normalizer);
+    EXPECT_GE(details.number("loglik_exact_normalizer"), details.number("loglik_paper_normalizer") - 1e-6);
     // The marginal sums to one over all rankings.
     RankingSetBuilder builder;
     auto order = identity(6);
@@ -238,7 +237,7 @@ TEST(M4, OneComponentIsTheGeneralizedMallowsModel) {
   const FitOutcome outcome = make_m4_family()->fit(apa, {{"components", "1"}}, caucus::Run{});
   EXPECT_NEAR(outcome.summary.loglik, -27388.3008, 1e-4);
   // The paper's Table I, M = 1: BIC -5.48e4.
-  EXPECT_NEAR(outcome.summary.details["paper_bic"].get<double>() / 1e4, -5.48, 0.005);
+  EXPECT_NEAR(outcome.summary.details.view().number("paper_bic") / 1e4, -5.48, 0.005);
 }
 
 }  // namespace

@@ -79,31 +79,40 @@ Sample M4Model::sample(const SampleRequest& request) const {
   return sample;
 }
 
-nlohmann::json M4Model::to_json() const {
-  nlohmann::json json;
-  json["components"] = nlohmann::json::array();
+std::vector<Group> M4Model::groups() const {
   const std::size_t num = num_components();
   const auto pairs = all_pairs(num);
-  // Mean weight of each component under the prior.
-  std::vector<double> weight(num, 0.0);
+  std::vector<Group> result(num);
+  for (std::size_t m = 0; m < num; ++m) {
+    result[m].weight = 0.0;
+    result[m].order = components_.centre[m];
+    result[m].order_is_parameter = true;
+    result[m].theta = components_.theta[m];
+    result[m].theta_by_stage = true;
+  }
   for (std::size_t p = 0; p < pairs.size(); ++p)
     for (std::size_t g = 0; g < prior_.probability[p].size(); ++g) {
       const double share = num == 1 ? 1.0 : static_cast<double>(g) / static_cast<double>(NormalizerTable::cells);
-      weight[pairs[p].first] += prior_.probability[p][g] * share;
-      if (num > 1) weight[pairs[p].second] += prior_.probability[p][g] * (1.0 - share);
+      result[pairs[p].first].weight += prior_.probability[p][g] * share;
+      if (num > 1) result[pairs[p].second].weight += prior_.probability[p][g] * (1.0 - share);
     }
-  for (std::size_t m = 0; m < num; ++m)
-    json["components"].push_back({{"weight", weight[m]}, {"consensus", components_.centre[m]}, {"theta", components_.theta[m]}});
-  nlohmann::json pair_list = nlohmann::json::array(), shares = nlohmann::json::array();
-  for (const auto& [a, b] : pairs) pair_list.push_back({a, b});
-  if (num == 1)
-    shares.push_back(1.0);
-  else
-    for (std::size_t g = 0; g <= NormalizerTable::cells; ++g)
-      shares.push_back(static_cast<double>(g) / static_cast<double>(NormalizerTable::cells));
-  json["weights_prior"] = {{"pairs", pair_list}, {"share", shares}, {"probability", prior_.probability}, {"density", "points"}};
-  json["log_normalizer"] = {{"exact", normalizers_.exact}, {"values", normalizers_.log_c}};
-  return json;
+  return result;
+}
+
+GroupLaw M4Model::law(std::size_t group) const {
+  return generalized_mallows_law(components_.centre[group], components_.theta[group], Code::v);
+}
+
+void M4Model::write(Record& model, std::span<Record> components) const {
+  for (Record& component : components) component.set("code", name_of(Code::v));
+  const std::size_t num = num_components();
+  const std::vector<std::pair<std::size_t, std::size_t>> pairs = all_pairs(num);
+  std::vector<double> shares(num == 1 ? 1 : NormalizerTable::cells + 1, 1.0);
+  for (std::size_t g = 0; num > 1 && g < shares.size(); ++g)
+    shares[g] = static_cast<double>(g) / static_cast<double>(NormalizerTable::cells);
+  model.set("weights_prior",
+            Record().set("pairs", pairs).set("share", shares).set("probability", prior_.probability).set("density", "points"));
+  model.set("log_normalizer", Record().set("exact", normalizers_.exact).set("values", normalizers_.log_c));
 }
 
 }  // namespace caucus::m4

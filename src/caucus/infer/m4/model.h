@@ -17,7 +17,13 @@ class M4Model : public FittedModel {
   // the prior.
   void log_joint(const Dataset& data, std::size_t first, std::size_t count, std::span<double> joint) const override;
   Sample sample(const SampleRequest& request) const override;
-  nlohmann::json to_json() const override;
+  GroupLaw law(std::size_t group) const override;
+  bool blends_groups() const override { return num_components() > 1; }
+  void write(Record& model, std::span<Record> components) const override;
+
+ protected:
+  // The weight of a group is its mean weight under the prior.
+  std::vector<Group> groups() const override;
 
  private:
   Components components_;

@@ -221,10 +221,10 @@ void solve_weights_exact(const RankingSet& rankings, const NormalizerTable& tabl
   }
 }
 
-void solve_dispersions(const RankingSet& rankings, State& state) {
+void solve_dispersions(const RankingSet& rankings, State& state, const Stop& stop) {
   const Codes codes(rankings, state.components);
   const std::size_t n = state.components.num_items();
-  for (std::size_t j = 0; j + 1 < n; ++j)
+  for (std::size_t j = 0; j + 1 < n && !(stop && stop()); ++j)
     solve_stage(
         rankings, state, j, 0.0, 4, {}, [&](std::size_t m, std::size_t k) { return codes(m, k, j); },
         [&](double sum, bool derivatives, double& value, double& first, double& second) {
@@ -233,7 +233,7 @@ void solve_dispersions(const RankingSet& rankings, State& state) {
         });
 }
 
-void cccp_sweep(const RankingSet& rankings, State& state) {
+void cccp_sweep(const RankingSet& rankings, State& state, const Stop& stop) {
   const Codes codes(rankings, state.components);
   const std::size_t n = state.components.num_items(), count = rankings.size();
   for (auto& theta : state.components.theta)
@@ -246,7 +246,7 @@ void cccp_sweep(const RankingSet& rankings, State& state) {
   for (std::size_t k = 0; k < count; ++k)
     for (std::size_t j = 0; j + 1 < n; ++j) c[k * n + j] = linear_term(sum_of(k, j), static_cast<double>(n - j));
   // (17): weights of each ballot on its pair. The derivative by the share rises; bisection.
-  for (std::size_t k = 0; k < count && state.components.size() > 1; ++k) {
+  for (std::size_t k = 0; k < count && state.components.size() > 1 && !(stop && stop()); ++k) {
     Weights& z = state.z[k];
     const auto& a = state.components.theta[z.first];
     const auto& b = state.components.theta[z.second];
@@ -273,7 +273,7 @@ void cccp_sweep(const RankingSet& rankings, State& state) {
     }
   }
   std::vector<double> stage_c(count);
-  for (std::size_t j = 0; j + 1 < n; ++j) {
+  for (std::size_t j = 0; j + 1 < n && !(stop && stop()); ++j) {
     for (std::size_t k = 0; k < count; ++k) stage_c[k] = c[k * n + j];
     solve_stage(
         rankings, state, j, least_theta, 4, stage_c, [&](std::size_t m, std::size_t k) { return codes(m, k, j); },
@@ -287,7 +287,8 @@ void cccp_sweep(const RankingSet& rankings, State& state) {
   }
 }
 
-void sgd_sweep(const RankingSet& rankings, State& state, double step, double decay, int sweep, RandomStream& stream) {
+void sgd_sweep(const RankingSet& rankings, State& state, double step, double decay, int sweep, RandomStream& stream,
+               const Stop& stop) {
   const Codes codes(rankings, state.components);
   const std::size_t n = state.components.num_items(), count = rankings.size();
   const double rate = step * std::pow(static_cast<double>(sweep), -decay);
@@ -301,7 +302,7 @@ void sgd_sweep(const RankingSet& rankings, State& state, double step, double dec
   for (std::size_t k = 0; k < count; ++k)
     for (std::size_t j = 0; j + 1 < n; ++j) c[k * n + j] = linear_term(sum_of(state.z[k], j), static_cast<double>(n - j));
   for (std::size_t k : order) {
-    if (state.components.size() == 1) break;
+    if (state.components.size() == 1 || (stop && stop())) break;
     Weights& z = state.z[k];
     for (std::size_t j = 0; j + 1 < n; ++j) {
       // (18), (19) with the term of (17) that (19) leaves out.
@@ -312,7 +313,7 @@ void sgd_sweep(const RankingSet& rankings, State& state, double step, double dec
       z.share = std::clamp(z.share - 0.5 * rate * (first - second), 0.0, 1.0);
     }
   }
-  for (std::size_t j = 0; j + 1 < n; ++j)
+  for (std::size_t j = 0; j + 1 < n && !(stop && stop()); ++j)
     for (std::size_t k : order) {
       // (20), (21), likewise. A ballot that stands for several takes one longer step.
       const Weights& z = state.z[k];
@@ -352,10 +353,18 @@ std::vector<PairMatrix> weighted_pairs(const RankingSet& rankings, const State& 
   return pairs;
 }
 
-double staged_cost(std::span<const ItemId> order, const PairMatrix& pairs, std::span<const double> theta) {
-  double cost = 0.0;
+// V_j: the weight of what was ranked above item j of the order although it comes later there.
+std::vector<double> staged_sums(std::span<const ItemId> order, const PairMatrix& pairs) {
+  std::vector<double> sums(order.size(), 0.0);
   for (std::size_t j = 0; j + 1 < order.size(); ++j)
-    for (std::size_t l = j + 1; l < order.size(); ++l) cost += theta[j] * pairs(order[l], order[j]);
+    for (std::size_t l = j + 1; l < order.size(); ++l) sums[j] += pairs(order[l], order[j]);
+  return sums;
+}
+
+double staged_cost(std::span<const ItemId> order, const PairMatrix& pairs, std::span<const double> theta) {
+  const std::vector<double> sums = staged_sums(order, pairs);
+  double cost = 0.0;
+  for (std::size_t j = 0; j + 1 < order.size(); ++j) cost += theta[j] * sums[j];
   return cost;
 }
 
@@ -383,18 +392,33 @@ std::vector<ItemId> staged_centre(const PairMatrix& pairs, std::span<const doubl
     for (std::size_t set = sets - 1, at = n; at-- > 0; set &= ~(std::size_t{1} << last[set])) order[at] = last[set];
     return order;
   }
+  // Single items walk up or down the order by swaps of neighbours, each of which changes the sums of two stages.
   std::vector<ItemId> order = now;
-  double cost = staged_cost(order, pairs, theta);
-  for (bool improved = true; improved;) {
+  std::vector<double> order_sums = staged_sums(order, pairs);
+  const auto weight_of = [&](std::size_t j) { return j + 1 < n ? theta[j] : 0.0; };
+  const double least_gain = 1e-12 * staged_cost(order, pairs, theta);
+  constexpr int most_rounds = 1000;  // a round that gains nothing ends the search, after tens of them
+  bool improved = true;
+  for (int round = 0; round < most_rounds && improved; ++round) {
     improved = false;
     for (std::size_t from = 0; from < n; ++from)
-      for (std::size_t to = 0; to < n; ++to) {
-        if (from == to) continue;
-        std::vector<ItemId> trial = order;
-        trial.erase(trial.begin() + static_cast<std::ptrdiff_t>(from));
-        trial.insert(trial.begin() + static_cast<std::ptrdiff_t>(to), order[from]);
-        if (const double value = staged_cost(trial, pairs, theta); value < cost * (1.0 - 1e-12))
-          cost = value, order = trial, improved = true;
+      for (int direction : {-1, 1}) {
+        std::vector<ItemId> trial = order, best_order;
+        std::vector<double> sums = order_sums;
+        double change = 0.0, best = -least_gain;
+        for (std::size_t at = from; direction < 0 ? at > 0 : at + 1 < n; at = direction < 0 ? at - 1 : at + 1) {
+          const std::size_t p = direction < 0 ? at - 1 : at;
+          const ItemId x = trial[p], y = trial[p + 1];
+          const double first = sums[p + 1] + pairs(x, y), second = sums[p] - pairs(y, x);
+          change += weight_of(p) * (first - sums[p]) + weight_of(p + 1) * (second - sums[p + 1]);
+          sums[p] = first, sums[p + 1] = second;
+          std::swap(trial[p], trial[p + 1]);
+          if (change < best) best = change, best_order = trial;
+        }
+        if (best_order.empty()) continue;
+        order = std::move(best_order);
+        order_sums = staged_sums(order, pairs);
+        improved = true;
       }
   }
   return order;
@@ -424,16 +448,16 @@ void search_pi(const RankingSet& rankings, State& state) {
   for (std::size_t j = 0; j + 1 < n; ++j) {
     std::vector<double> mean(num_components, 0.0);
     for (std::size_t m = 0; m < num_components; ++m) {
-      // L of Algorithm 1 in units of theta_mj: V of the candidate plus, for what would be left, the sum of pairwise minima.
+      // L of Algorithm 1 in units of theta_mj: V of the candidate plus, for what would be left, the sum of pairwise minima. That
+      // sum is the one of all that are left, the same for every candidate, less the candidate's own minima.
       double least = infinity;
       std::size_t pick = 0;
       for (std::size_t r = 0; r < left[m].size(); ++r) {
         double cost = 0.0;
         for (std::size_t a = 0; a < left[m].size(); ++a) {
           if (a == r) continue;
-          cost += pairs[m](left[m][a], left[m][r]);
-          for (std::size_t b = a + 1; b < left[m].size(); ++b)
-            if (b != r) cost += std::min(pairs[m](left[m][a], left[m][b]), pairs[m](left[m][b], left[m][a]));
+          const double above = pairs[m](left[m][a], left[m][r]);
+          cost += above - std::min(above, pairs[m](left[m][r], left[m][a]));
         }
         if (cost < least) least = cost, pick = r;
       }

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "caucus/base/clones.h"
+#include "caucus/base/log_sum.h"
 #include "caucus/base/numeric.h"
 #include "caucus/base/parallel.h"
 #include "caucus/model/assignment.h"
@@ -11,80 +13,141 @@
 
 namespace caucus::mallows_mixture {
 
-DistanceEngine::DistanceEngine(const RankingSet& rankings, const DistanceNormalizer& normalizer)
+namespace {
+
+// Costs of one item of many rankings: its ranks against one place of the centre.
+CAUCUS_CLONES void add_squares(const std::uint32_t* rank, std::int32_t place, std::size_t count, double* out) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const double gap = static_cast<std::int32_t>(rank[i]) - place;
+    out[i] += gap * gap;
+  }
+}
+CAUCUS_CLONES void add_gaps(const std::uint32_t* rank, std::int32_t place, std::size_t count, double* out) {
+  for (std::size_t i = 0; i < count; ++i) out[i] += std::abs(static_cast<std::int32_t>(rank[i]) - place);
+}
+CAUCUS_CLONES void add_differences(const std::uint32_t* rank, std::int32_t place, std::size_t count, double* out) {
+  for (std::size_t i = 0; i < count; ++i) out[i] += static_cast<std::int32_t>(rank[i]) != place;
+}
+
+// sum_i mass[i] rank[i] in four interleaved sums.
+CAUCUS_CLONES double weighted_sum(const double* mass, const std::uint32_t* rank, std::size_t count) {
+  double part[4] = {0.0, 0.0, 0.0, 0.0};
+  std::size_t i = 0;
+  for (; i + 4 <= count; i += 4)
+    for (std::size_t l = 0; l < 4; ++l) part[l] += mass[i + l] * static_cast<std::int32_t>(rank[i + l]);
+  for (; i < count; ++i) part[0] += mass[i] * static_cast<std::int32_t>(rank[i]);
+  return (part[0] + part[1]) + (part[2] + part[3]);
+}
+
+bool by_places(Distance distance) {
+  return distance == Distance::spearman || distance == Distance::footrule || distance == Distance::hamming;
+}
+
+double dot(std::span<const double> a, std::span<const double> b) {
+  double total = 0.0;
+  for (std::size_t i = 0; i < a.size(); ++i) total += a[i] * b[i];
+  return total;
+}
+
+}  // namespace
+
+DistanceEngine::DistanceEngine(const RankingSet& rankings, const DistanceNormalizer& normalizer, std::function<bool()> stop)
     : rankings_(rankings),
       normalizer_(normalizer),
+      stop_(std::move(stop)),
       num_items_(normalizer.num_items()),
       plain_(rankings, normalizer.num_items(), ConsensusMethod::local, {}),
       ranks_(rankings.size() * normalizer.num_items()) {
   for (std::size_t i = 0; i < rankings.size(); ++i) {
     const auto items = rankings[i].items();
-    for (std::size_t j = 0; j < items.size(); ++j) ranks_[i * num_items_ + items[j]] = static_cast<std::uint32_t>(j);
+    for (std::size_t j = 0; j < items.size(); ++j) ranks_[place_of(items[j], i)] = static_cast<std::uint32_t>(j);
     // A ballot that lists all but one item is complete.
     if (items.size() + 1 == num_items_) {
-      const auto sum_of_items =
-          static_cast<ItemId>(num_items_ * (num_items_ - 1) / 2 - std::accumulate(items.begin(), items.end(), std::size_t{0}));
-      ranks_[i * num_items_ + sum_of_items] = static_cast<std::uint32_t>(num_items_ - 1);
+      const std::size_t left_out = num_items_ * (num_items_ - 1) / 2 - std::accumulate(items.begin(), items.end(), std::size_t{0});
+      ranks_[place_of(left_out, i)] = static_cast<std::uint32_t>(num_items_ - 1);
     }
   }
 }
 
+// Item by item where the distance is a sum over items, ranking by ranking else.
+std::size_t DistanceEngine::place_of(std::size_t item, std::size_t ranking) const {
+  return by_places(normalizer_.distance()) ? item * rankings_.size() + ranking : ranking * num_items_ + item;
+}
+
 std::vector<double> DistanceEngine::distances(std::span<const ItemId> centre, int threads) const {
-  std::vector<double> out(num_rankings());
+  const std::size_t count = num_rankings();
+  std::vector<double> out(count, 0.0);
   const auto position = inverse_order(centre);
-  const Blocks blocks(num_rankings());
+  const Distance distance = normalizer_.distance();
+  const auto add = distance == Distance::spearman ? add_squares : distance == Distance::footrule ? add_gaps : add_differences;
+  const Blocks blocks(count);
   parallel_for(blocks.count(), threads, [&](std::size_t b) {
-    for (std::size_t i = blocks.begin(b); i < blocks.end(b); ++i)
-      out[i] = static_cast<double>(
-          rank_distance(normalizer_.distance(), std::span(ranks_).subspan(i * num_items_, num_items_), position));
+    const std::size_t begin = blocks.begin(b), end = blocks.end(b);
+    if (by_places(distance)) {
+      for (std::size_t item = 0; item < num_items_; ++item)
+        add(ranks_.data() + item * count + begin, static_cast<std::int32_t>(position[item]), end - begin, out.data() + begin);
+      return;
+    }
+    for (std::size_t i = begin; i < end; ++i)
+      out[i] = static_cast<double>(rank_distance(distance, std::span(ranks_).subspan(i * num_items_, num_items_), position));
   });
   return out;
 }
 
-std::vector<ItemId> DistanceEngine::best_centre(std::span<const double> mass, std::span<const ItemId> now, int threads) const {
-  const std::size_t n = num_items_;
-  const Distance distance = normalizer_.distance();
-  // table[item * n + place]: weight of the rankings with the item at this place.
-  std::vector<double> table(n * n, 0.0);
-  for (std::size_t i = 0; i < num_rankings(); ++i)
-    for (std::size_t item = 0; item < n; ++item) table[item * n + ranks_[i * n + item]] += mass[i];
-  std::vector<ItemId> order(n);
-  if (distance == Distance::spearman) {
-    std::vector<double> mean(n, 0.0);
-    for (std::size_t item = 0; item < n; ++item)
-      for (std::size_t place = 0; place < n; ++place) mean[item] += table[item * n + place] * static_cast<double>(place);
-    std::iota(order.begin(), order.end(), ItemId{0});
-    std::stable_sort(order.begin(), order.end(), [&](ItemId a, ItemId b) { return mean[a] < mean[b]; });
-    return order;
-  }
-  std::vector<double> cost(n * n, 0.0);
-  for (std::size_t item = 0; item < n; ++item)
-    for (std::size_t place = 0; place < n; ++place)
-      for (std::size_t at = 0; at < n; ++at) {
-        const double gap = distance == Distance::footrule ? std::abs(static_cast<double>(place) - static_cast<double>(at))
-                                                          : (place != at ? 1.0 : 0.0);
-        cost[item * n + place] += table[item * n + at] * gap;
-      }
-  const std::vector<std::size_t> place = solve_assignment(cost, n);
-  for (std::size_t item = 0; item < n; ++item) order[place[item]] = static_cast<ItemId>(item);
-  if (distance == Distance::footrule || distance == Distance::hamming) return order;
+// The order by mean rank is best for Spearman's distance.
+std::vector<ItemId> DistanceEngine::by_mean_rank(std::span<const double> mass) const {
+  std::vector<double> mean(num_items_);
+  for (std::size_t item = 0; item < num_items_; ++item)
+    mean[item] = weighted_sum(mass.data(), ranks_.data() + item * num_rankings(), num_rankings());
+  std::vector<ItemId> order(num_items_);
+  std::iota(order.begin(), order.end(), ItemId{0});
+  std::stable_sort(order.begin(), order.end(), [&](ItemId a, ItemId b) { return mean[a] < mean[b]; });
+  return order;
+}
 
-  // Cayley, Ulam, and others: local search from the better of two starts.
-  const auto total = [&](std::span<const ItemId> centre) {
-    const std::vector<double> d = distances(centre, threads);
-    double sum_of = 0.0;
-    for (std::size_t i = 0; i < d.size(); ++i) sum_of += mass[i] * d[i];
-    return sum_of;
-  };
+// Best for the footrule, and for Hamming's distance; a start for the others: each item's cost at each place, then an assignment.
+std::vector<ItemId> DistanceEngine::by_assignment(std::span<const double> mass) const {
+  const std::size_t n = num_items_, count = num_rankings();
+  std::vector<double> cost(n * n, 0.0), at(n);
+  for (std::size_t item = 0; item < n; ++item) {
+    std::fill(at.begin(), at.end(), 0.0);  // weight of the rankings with the item at this place
+    for (std::size_t i = 0; i < count; ++i) at[ranks_[place_of(item, i)]] += mass[i];
+    const double total = sum(at);
+    double* const row = cost.data() + item * n;
+    if (normalizer_.distance() == Distance::footrule) {
+      for (std::size_t place = 0; place < n; ++place) row[0] += at[place] * static_cast<double>(place);
+      // One place further down: nearer to those below, farther from those above.
+      double above = 0.0;
+      for (std::size_t place = 1; place < n; ++place) above += at[place - 1], row[place] = row[place - 1] + 2.0 * above - total;
+    } else {
+      for (std::size_t place = 0; place < n; ++place) row[place] = total - at[place];
+    }
+  }
+  const std::vector<std::size_t> place = solve_assignment(cost, n);
+  std::vector<ItemId> order(n);
+  for (std::size_t item = 0; item < n; ++item) order[place[item]] = static_cast<ItemId>(item);
+  return order;
+}
+
+// Cayley and Ulam: swaps of two items or moves of one while they gain, from the better of two starts; so many trials that a call
+// takes a fraction of a second.
+std::vector<ItemId> DistanceEngine::by_moves(std::span<const double> mass, std::span<const ItemId> now, int threads) const {
+  const std::size_t n = num_items_;
+  const bool swaps = normalizer_.distance() == Distance::cayley;
+  const auto total = [&](std::span<const ItemId> centre) { return dot(mass, distances(centre, threads)); };
+  std::vector<ItemId> order = by_assignment(mass);
   double best = total(order);
   if (const double other = total(now); other <= best) best = other, order.assign(now.begin(), now.end());
+  const double work = static_cast<double>(num_rankings() * n) * std::log2(static_cast<double>(n) + 1.0);
+  auto trials = static_cast<std::int64_t>(1e8 / work) + static_cast<std::int64_t>(4 * n);
   for (bool improved = true; improved;) {
     improved = false;
     for (std::size_t i = 0; i < n; ++i)
-      for (std::size_t j = 0; j < n; ++j) {
-        if (i == j || (distance == Distance::cayley && j < i)) continue;
+      for (std::size_t j = swaps ? i + 1 : 0; j < n; ++j) {
+        if (i == j) continue;
+        if (--trials < 0 || (stop_ && stop_())) return order;
         std::vector<ItemId> trial = order;
-        if (distance == Distance::cayley) {
+        if (swaps) {
           std::swap(trial[i], trial[j]);
         } else {
           trial.erase(trial.begin() + static_cast<std::ptrdiff_t>(i));
@@ -96,6 +159,12 @@ std::vector<ItemId> DistanceEngine::best_centre(std::span<const double> mass, st
   return order;
 }
 
+std::vector<ItemId> DistanceEngine::best_centre(std::span<const double> mass, std::span<const ItemId> now, int threads) const {
+  const Distance distance = normalizer_.distance();
+  if (distance == Distance::spearman) return by_mean_rank(mass);
+  return by_places(distance) ? by_assignment(mass) : by_moves(mass, now, threads);
+}
+
 void DistanceEngine::log_joint(const Parameters& now, int threads, std::span<double> out) const {
   const std::size_t num_components = now.weight.size();
   for (std::size_t k = 0; k < num_components; ++k) {
@@ -105,29 +174,56 @@ void DistanceEngine::log_joint(const Parameters& now, int threads, std::span<dou
   }
 }
 
+// Memberships times weights, mass[k][i], and the log-likelihood.
+double DistanceEngine::share_out(const Parameters& now, std::span<const std::vector<double>> d,
+                                 std::span<std::vector<double>> mass) const {
+  const std::size_t num_components = now.weight.size(), count = num_rankings();
+  std::vector<double> constant(num_components), part(num_components);
+  for (std::size_t k = 0; k < num_components; ++k)
+    constant[k] = (now.weight[k] > 0.0 ? std::log(now.weight[k]) : -infinity) - normalizer_.log_z(now.theta[k][0]);
+  const double offset = *std::max_element(constant.begin(), constant.end());
+  // exp(-theta d) from a table where that is shorter than the data; the distances are whole numbers.
+  const std::uint64_t furthest = max_distance(normalizer_.distance(), num_items_);
+  const std::size_t row = furthest < count ? furthest + 1 : 0;
+  std::vector<double> decay(num_components * row);
+  for (std::size_t k = 0; k < num_components; ++k)
+    for (std::size_t m = 0; m < row; ++m)
+      decay[k * row + m] = std::exp(constant[k] - offset - now.theta[k][0] * static_cast<double>(m));
+  LogSum loglik;
+  double rest = 0.0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const double weight = rankings_.weights()[i];
+    double total = 0.0;
+    for (std::size_t k = 0; k < num_components; ++k)
+      total += part[k] = row > 0 ? decay[k * row + static_cast<std::size_t>(static_cast<std::int64_t>(d[k][i]))]
+                                 : std::exp(constant[k] - offset - now.theta[k][0] * d[k][i]);
+    if (total > 1e-250) {
+      loglik.add(weight, total);
+    } else {  // by logarithms
+      for (std::size_t k = 0; k < num_components; ++k) part[k] = constant[k] - offset - now.theta[k][0] * d[k][i];
+      const double log_total = log_sum_exp(part);
+      rest += weight * log_total;
+      for (double& value : part) value = std::exp(value - log_total);
+      total = 1.0;
+    }
+    for (std::size_t k = 0; k < num_components; ++k) mass[k][i] = part[k] * weight / total;
+  }
+  return loglik.total() + rest + offset * total_weight();
+}
+
 double DistanceEngine::step(const Parameters& now, bool move_centres, int threads, Parameters& next) const {
   const std::size_t num_components = now.weight.size(), count = num_rankings();
-  std::vector<double> part(count * num_components);
-  log_joint(now, threads, part);
-  double loglik = 0.0;
-  for (std::size_t i = 0; i < count; ++i) {
-    const auto row = std::span(part).subspan(i * num_components, num_components);
-    const double total = log_sum_exp(row), weight = rankings_.weights()[i];
-    loglik += weight * total;
-    for (double& value : row) value = weight * std::exp(value - total);
-  }
+  std::vector<std::vector<double>> d(num_components), mass(num_components, std::vector<double>(count));
+  for (std::size_t k = 0; k < num_components; ++k) d[k] = distances(now.centre[k], threads);
+  const double loglik = share_out(now, d, mass);
   next = now;
   for (std::size_t k = 0; k < num_components; ++k) {
-    std::vector<double> mass(count);
-    for (std::size_t i = 0; i < count; ++i) mass[i] = part[i * num_components + k];
-    const double total = sum(mass);
+    const double total = sum(mass[k]);
     next.weight[k] = total / total_weight();
     if (!(total > 1e-9 * total_weight())) continue;
-    if (move_centres) next.centre[k] = best_centre(mass, now.centre[k], threads);
-    const std::vector<double> d = distances(next.centre[k], threads);
-    double distance = 0.0;
-    for (std::size_t i = 0; i < count; ++i) distance += mass[i] * d[i];
-    next.theta[k] = {normalizer_.solve_theta(distance / total)};
+    if (move_centres) next.centre[k] = best_centre(mass[k], now.centre[k], threads);
+    if (next.centre[k] != now.centre[k]) d[k] = distances(next.centre[k], threads);
+    next.theta[k] = {normalizer_.solve_theta(dot(mass[k], d[k]) / total, now.theta[k][0])};
   }
   return loglik;
 }
@@ -141,9 +237,7 @@ Parameters DistanceEngine::from_labels(std::span<const std::uint32_t> labels, st
       if (labels[i] == k) total += mass[i] = rankings_.weights()[i];
     if (!(total > 0.0)) continue;
     result.centre[k] = best_centre(mass, result.centre[k], 1);
-    const std::vector<double> d = distances(result.centre[k], 1);
-    double distance = 0.0;
-    for (std::size_t i = 0; i < d.size(); ++i) distance += mass[i] * d[i];
+    const double distance = dot(mass, distances(result.centre[k], 1));
     // A mean one fifth nearer to chance keeps small groups from being certain.
     result.theta[k] = {normalizer_.solve_theta(0.8 * distance / total + 0.2 * normalizer_.mean(0.0))};
   }
@@ -151,9 +245,7 @@ Parameters DistanceEngine::from_labels(std::span<const std::uint32_t> labels, st
 }
 
 std::vector<double> DistanceEngine::centre_gaps(const Parameters& now, int) const {
-  const Distance distance = normalizer_.distance();
-  const bool exact = distance == Distance::spearman || distance == Distance::footrule || distance == Distance::hamming;
-  return std::vector<double>(now.weight.size(), exact ? 0.0 : infinity);
+  return std::vector<double>(now.weight.size(), by_places(normalizer_.distance()) ? 0.0 : infinity);
 }
 
 void DistanceEngine::derivatives(const Parameters& now, std::size_t k, std::span<double> score,

@@ -11,7 +11,8 @@ namespace caucus::mallows_mixture {
 // Cayley's and Ulam's it is a local optimum under swaps of two items and moves of one.
 class DistanceEngine : public Engine {
  public:
-  DistanceEngine(const RankingSet& rankings, const DistanceNormalizer& normalizer);
+  // `stop`: a search for a centre that is asked to end keeps what it has.
+  DistanceEngine(const RankingSet& rankings, const DistanceNormalizer& normalizer, std::function<bool()> stop = {});
 
   std::size_t num_items() const override { return num_items_; }
   std::size_t num_rankings() const override { return rankings_.size(); }
@@ -24,13 +25,19 @@ class DistanceEngine : public Engine {
 
  private:
   std::vector<double> distances(std::span<const ItemId> centre, int threads) const;
+  std::size_t place_of(std::size_t item, std::size_t ranking) const;
+  double share_out(const Parameters& now, std::span<const std::vector<double>> d, std::span<std::vector<double>> mass) const;
+  std::vector<ItemId> by_mean_rank(std::span<const double> mass) const;
+  std::vector<ItemId> by_assignment(std::span<const double> mass) const;
+  std::vector<ItemId> by_moves(std::span<const double> mass, std::span<const ItemId> now, int threads) const;
   std::vector<ItemId> best_centre(std::span<const double> mass, std::span<const ItemId> now, int threads) const;
 
   const RankingSet& rankings_;
   const DistanceNormalizer& normalizer_;
+  std::function<bool()> stop_;
   std::size_t num_items_;
   MallowsEngine plain_;               // starts
-  std::vector<std::uint32_t> ranks_;  // of all rankings, n each
+  std::vector<std::uint32_t> ranks_;  // of all rankings, at place_of(item, ranking)
 };
 
 }  // namespace caucus::mallows_mixture

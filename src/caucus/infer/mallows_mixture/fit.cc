@@ -8,18 +8,20 @@
 #include "caucus/base/error.h"
 #include "caucus/base/numeric.h"
 #include "caucus/base/parallel.h"
+#include "caucus/data/weights.h"
 #include "caucus/infer/family.h"
 #include "caucus/infer/mallows_mixture/distance_engine.h"
 #include "caucus/infer/mallows_mixture/generalized_engine.h"
-#include "caucus/infer/mallows_mixture/subset_engine.h"
+#include "caucus/infer/mallows_mixture/subset_fit.h"
 #include "caucus/infer/mallows_mixture/tensor_fit.h"
+#include "caucus/infer/stopping.h"
 #include "caucus/model/stage.h"
 
 namespace caucus::mallows_mixture {
 
 ConsensusLimits limits_of(const Run& run) {
   ConsensusLimits limits;
-  if (run.time_limit < infinity) limits.stop = [&run] { return run.out_of_time(); };
+  limits.stop = [&run] { return should_stop(run); };
   return limits;
 }
 
@@ -72,7 +74,7 @@ void finish(FitResult& result, const Dataset& data, const MallowsMixtureOptions&
       result.trace.push_back(loglik);
   }
   const bool stopped = result.stop_reason == StopReason::interrupted || result.stop_reason == StopReason::time_limit;
-  // After a time limit the search stops at once, and the gap is that of its first bound.
+  // After a stop the search ends at once, and the gap is that of its first bound.
   if (result.centre_gaps.empty()) result.centre_gaps = engine->centre_gaps(result.parameters, run.threads);
   if (!stopped && with_errors && options.standard_errors)
     result.errors = standard_errors(*engine, result.parameters, data.rankings.weights(), run.threads);
@@ -80,10 +82,10 @@ void finish(FitResult& result, const Dataset& data, const MallowsMixtureOptions&
     result.stability = bootstrap(data.rankings, data.num_items(), result.parameters,
                                  {options.iterations, options.tolerance, options.accelerate}, make_engine, options.bootstrap, run);
 
-  warn_about_groups(result, data.num_items(), data.rankings.total_weight());
-  if (result.starts > 1 && result.agreed < 2 && !stopped)
-    result.warnings.push_back(fmt::format(
-        "only one of {} starts ended at the best log-likelihood: more --restarts may find a better one", result.starts));
+  warn_about_groups(result, data.num_items(), effective_size(data.rankings));
+  if (result.starts.finished > 1 && result.starts.agreeing < 2 && !stopped)
+    result.warnings.push_back(fmt::format("{} of {} starts ended at the best log-likelihood: more --restarts may find a better one",
+                                          result.starts.agreeing == 0 ? "none" : "only one", result.starts.finished));
 }
 
 FitResult from_multistart(MultistartResult best) {
@@ -93,50 +95,7 @@ FitResult from_multistart(MultistartResult best) {
   result.stop_reason = best.best.stop_reason;
   result.trace = std::move(best.best.trace);
   result.starts = best.starts;
-  result.finished = best.finished;
-  result.agreed = best.agreed;
   result.screened_on = best.screened_on;
-  return result;
-}
-
-// Monte Carlo EM: few starts from random labels, a fixed number of steps at most.
-FitResult fit_subsets(const Dataset& data, const MallowsOptions& options, const Run& run) {
-  if (traits(data).has_ties)
-    throw DataError(fmt::format(
-        "{}: family mallows does not take ties in rankings of a subset of the items; break the ties, or say --unranked last",
-        data.source));
-  const auto num_components = static_cast<std::size_t>(options.components);
-  const SubsetEngine engine(data.rankings, data.num_items(), options.consensus, options.completions, run.seed);
-  EmOptions em{std::min(options.iterations, 60), std::max(options.tolerance, 1e-6), false};
-  FitResult result;
-  result.starts = num_components == 1 ? 1 : options.restarts.value_or(6);
-  result.finished = result.agreed = 0;
-  double best = -infinity;
-  std::vector<double> logliks;
-  StopReason why{};
-  for (int s = 0; s < result.starts; ++s) {
-    RandomStream stream(run.seed, Purpose::initialise, static_cast<std::uint64_t>(s));
-    std::vector<std::uint32_t> labels(data.rankings.size());
-    for (std::uint32_t& label : labels) label = static_cast<std::uint32_t>(stream.below(num_components));
-    EmResult end = run_em(engine, engine.from_labels(labels, num_components), em, run.threads, [&](int iteration, double loglik) {
-      return run.report({"em with completions", iteration, em.iterations, loglik}, why) == Flow::stop ? &why : nullptr;
-    });
-    result.iterations += end.iterations;
-    result.finished += end.stop_reason == StopReason::converged || end.stop_reason == StopReason::iteration_limit;
-    logliks.push_back(end.loglik);
-    if (end.loglik > best) {
-      best = end.loglik;
-      result.parameters = std::move(end.parameters);
-      result.trace = std::move(end.trace);
-      result.stop_reason = end.stop_reason;
-    }
-    if (why == StopReason::interrupted || why == StopReason::time_limit) {
-      result.stop_reason = why;
-      break;
-    }
-  }
-  for (double loglik : logliks) result.agreed += best - loglik <= 1e-4 * (1.0 + std::abs(best));
-  sort_components(result.parameters);
   return result;
 }
 
@@ -150,13 +109,12 @@ FitResult fit_mallows(const Dataset& data, const MallowsOptions& options, const 
   if (options.distance != Distance::kendall) {
     require_accepted({true, false, false, false}, data,
                      fmt::format("family mallows under the {} distance", name_of(options.distance)));
-    const DistanceNormalizer normalizer(options.distance, n);
+    const std::function<bool()> stop = [&run] { return should_stop(run); };
+    const DistanceNormalizer normalizer(options.distance, n, 50.0, 1, false, stop);
     const MakeEngine make = [&](const RankingSet& rankings) -> std::unique_ptr<Engine> {
-      return std::make_unique<DistanceEngine>(rankings, normalizer);
+      return std::make_unique<DistanceEngine>(rankings, normalizer, stop);
     };
-    MallowsMixtureOptions used = options;
-    if (!used.restarts) used.restarts = std::min(24, options.components == 1 ? 1 : 24);
-    FitResult result = from_multistart(run_multistart(data.rankings, n, used, make, run));
+    FitResult result = from_multistart(run_multistart(data.rankings, n, options, make, run, 4.0));
     finish(result, data, options, make, true, run);
     if (!normalizer.exact())
       result.warnings.push_back(
@@ -174,11 +132,9 @@ FitResult fit_mallows(const Dataset& data, const MallowsOptions& options, const 
   }
   require_accepted({true, true, true, true}, data, "family mallows");
   if (traits(data).subset) {
-    FitResult result = fit_subsets(data, options, run);
-    const MakeEngine make = [&](const RankingSet& rankings) -> std::unique_ptr<Engine> {
-      return std::make_unique<SubsetEngine>(rankings, n, options.consensus, options.completions, run.seed);
-    };
-    finish(result, data, options, make, false, run);
+    const MakeEngine make = subset_engines(data, options, run);
+    FitResult result = fit_subsets(data, options, make, run);
+    finish(result, data, options, make, !result.monte_carlo, run);
     return result;
   }
   const MakeEngine make = [&](const RankingSet& rankings) -> std::unique_ptr<Engine> {
@@ -197,12 +153,7 @@ FitResult fit_generalized_mallows(const Dataset& data, const GeneralizedMallowsO
   const MakeEngine make = [&](const RankingSet& rankings) -> std::unique_ptr<Engine> {
     return std::make_unique<GeneralizedEngine>(rankings, n, options.code, options.consensus, limits_of(run));
   };
-  MallowsMixtureOptions used = options;
-  // A step costs several times one of the plain model.
-  if (!used.restarts && options.components > 1)
-    used.restarts =
-        static_cast<int>(std::clamp(150'000.0 / (static_cast<double>(data.rankings.size()) * options.components), 10.0, 60.0));
-  FitResult result = from_multistart(run_multistart(data.rankings, n, used, make, run));
+  FitResult result = from_multistart(run_multistart(data.rankings, n, options, make, run, 20.0));
   const bool stopped = result.stop_reason == StopReason::interrupted || result.stop_reason == StopReason::time_limit;
   const bool search = options.consensus == ConsensusMethod::exact || options.consensus == ConsensusMethod::automatic;
   if (options.components == 1 && n > 1 && search && !stopped) {

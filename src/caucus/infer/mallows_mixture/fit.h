@@ -6,6 +6,7 @@
 #include "caucus/infer/mallows_mixture/options.h"
 #include "caucus/infer/mallows_mixture/uncertainty.h"
 #include "caucus/infer/run.h"
+#include "caucus/result/record.h"
 
 namespace caucus::mallows_mixture {
 
@@ -17,13 +18,14 @@ struct FitResult {
   int iterations = 0;
   StopReason stop_reason = StopReason::converged;
   std::vector<double> trace;
-  int starts = 1, finished = 1, agreed = 1;
+  SearchRecord starts{1, 1, 1, 1};
   std::size_t screened_on = 0;
   std::vector<double> centre_gaps;  // K; 0: proven to be the best centre for its members; infinity: not known
   std::optional<StandardErrors> errors;
   std::optional<Stability> stability;
   std::vector<std::string> warnings;
-  nlohmann::json details = nlohmann::json::object();  // of the method
+  bool monte_carlo = false;  // the log-likelihood is an estimate
+  Record details;            // of the method
 };
 
 // Plain words about groups that are empty, equal, or at a bound.

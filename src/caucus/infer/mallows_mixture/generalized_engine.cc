@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "caucus/base/log_sum.h"
 #include "caucus/base/numeric.h"
 #include "caucus/base/parallel.h"
 #include "caucus/model/stage.h"
@@ -59,21 +60,102 @@ std::vector<double> running_log_z(std::span<const double> theta, std::size_t n) 
 
 }  // namespace
 
+struct GeneralizedEngine::PassTables {
+  std::size_t num_components, n;
+  std::vector<std::vector<std::uint32_t>> position;
+  // scale[t * K + k]: weight over the normaliser of t stages, over the largest of them, whose logarithm is offset[t].
+  std::vector<double> scale, log_scale, offset;
+  std::vector<double> theta;        // K x n
+  std::vector<double> decay;        // exp(-theta v): [(k * n + j) * n + v]
+  std::vector<double> pair_weight;  // of stage j in the consensus: [j * K + k]
+
+  PassTables(const Parameters& now, std::size_t num_items, Code code)
+      : num_components(now.weight.size()),
+        n(num_items),
+        scale((n + 1) * num_components),
+        log_scale(scale.size()),
+        offset(n + 1, -infinity),
+        theta(num_components * n, 0.0),
+        decay(num_components * n * n),
+        pair_weight(num_components * n, 1.0) {
+    for (std::size_t k = 0; k < num_components; ++k) {
+      position.push_back(inverse_order(now.centre[k]));
+      const std::vector<double> log_z = running_log_z(now.theta[k], n);
+      for (std::size_t t = 0; t <= n; ++t) {
+        log_scale[t * num_components + k] = (now.weight[k] > 0.0 ? std::log(now.weight[k]) : -infinity) - log_z[t];
+        offset[t] = std::max(offset[t], log_scale[t * num_components + k]);
+      }
+      const bool by_theta = code == Code::s && sum(now.theta[k]) > 0.0;
+      for (std::size_t j = 0; j < n; ++j) {
+        if (j < now.theta[k].size()) theta[k * n + j] = now.theta[k][j];
+        if (by_theta) pair_weight[j * num_components + k] = theta[k * n + j];
+        for (std::size_t v = 0; v < n; ++v) decay[(k * n + j) * n + v] = std::exp(-theta[k * n + j] * static_cast<double>(v));
+      }
+    }
+    for (std::size_t i = 0; i < scale.size(); ++i) scale[i] = std::exp(log_scale[i] - offset[i / num_components]);
+  }
+};
+
+template <std::size_t fixed_components>
+void GeneralizedEngine::add_block(const PassTables& tables, std::size_t begin, std::size_t end, Stats& stats,
+                                  std::span<double> memberships) const {
+  const std::size_t num = fixed_components > 0 ? fixed_components : tables.num_components, n = num_items_;
+  std::vector<std::uint32_t> code(num * n);
+  std::vector<double> part(num), stage(num);
+  LogSum loglik;
+  for (std::size_t i = begin; i < end; ++i) {
+    const auto ranking = rankings_[i].items();
+    const std::size_t stages = ranking.size();
+    const double weight = rankings_.weights()[i];
+    double total = 0.0;
+    for (std::size_t k = 0; k < num; ++k) {
+      const auto own = std::span(code).subspan(k * n, n);
+      write_code(code_, ranking, tables.position[k], own);
+      const double* decay = tables.decay.data() + k * n * n;
+      double value = tables.scale[stages * num + k];
+      for (std::size_t j = 0; j < stages; ++j) value *= decay[j * n + own[j]];
+      total += part[k] = value;
+    }
+    stats.loglik += weight * tables.offset[stages];
+    if (total > 1e-250) {
+      loglik.add(weight, total);
+    } else {  // by logarithms
+      for (std::size_t k = 0; k < num; ++k) {
+        part[k] = tables.log_scale[stages * num + k] - tables.offset[stages];
+        for (std::size_t j = 0; j < stages; ++j) part[k] -= tables.theta[k * n + j] * static_cast<double>(code[k * n + j]);
+      }
+      const double log_total = log_sum_exp(part);
+      stats.loglik += weight * log_total;
+      for (double& value : part) value = std::exp(value - log_total);
+      total = 1.0;
+    }
+    for (std::size_t k = 0; k < num; ++k) {
+      const double mass = part[k] *= weight / total;
+      stats.mass[k] += mass;
+      if (stages > 0) stats.stage_mass[k * n + stages - 1] += mass;  // of rankings of this length; summed up below
+      double* const sums = &stats.stage_sum[k * n];
+      for (std::size_t j = 0; j < stages; ++j) sums[j] += mass * static_cast<double>(static_cast<std::int32_t>(code[k * n + j]));
+      if (!memberships.empty()) memberships[i * num + k] = mass;
+    }
+    if (stats.less.empty()) continue;
+    for (std::size_t j = 0; j < stages; ++j) {
+      for (std::size_t k = 0; k < num; ++k) {
+        stage[k] = part[k] * tables.pair_weight[j * num + k];
+        stats.beats[ranking[j] * num + k] += stage[k];
+      }
+      for (std::size_t other = 0; other <= j; ++other) {
+        double* const less = &stats.less[(ranking[j] * n + ranking[other]) * num];
+        for (std::size_t k = 0; k < num; ++k) less[k] += stage[k];
+      }
+    }
+  }
+  stats.loglik += loglik.total();
+}
+
 GeneralizedEngine::Stats GeneralizedEngine::pass(const Parameters& now, bool want_pairs, int threads,
                                                  std::span<double> memberships) const {
   const std::size_t num_components = now.weight.size(), n = num_items_;
-  std::vector<std::vector<std::uint32_t>> position(num_components);
-  std::vector<std::vector<double>> log_z(num_components), theta(num_components),
-      pair_weight(num_components);  // log_z less the log of the weight
-  for (std::size_t k = 0; k < num_components; ++k) {
-    position[k] = inverse_order(now.centre[k]);
-    log_z[k] = running_log_z(now.theta[k], n);
-    for (double& value : log_z[k]) value -= now.weight[k] > 0.0 ? std::log(now.weight[k]) : -infinity;
-    theta[k] = now.theta[k];
-    theta[k].resize(n, 0.0);
-    pair_weight[k] = theta[k];
-    if (code_ == Code::v || sum(theta[k]) == 0.0) pair_weight[k].assign(n, 1.0);
-  }
+  const PassTables tables(now, n, code_);
   const auto make = [&] {
     Stats stats;
     stats.mass.assign(num_components, 0.0);
@@ -86,38 +168,19 @@ GeneralizedEngine::Stats GeneralizedEngine::pass(const Parameters& now, bool wan
     return stats;
   };
   const auto body = [&](Stats& stats, std::size_t begin, std::size_t end) {
-    std::vector<std::uint32_t> code(num_components * n);
-    std::vector<double> part(num_components);
-    for (std::size_t i = begin; i < end; ++i) {
-      const auto ranking = rankings_[i].items();
-      const std::size_t stages = ranking.size();
-      for (std::size_t k = 0; k < num_components; ++k) {
-        const auto own = std::span(code).subspan(k * n, n);
-        write_code(code_, ranking, position[k], own);
-        double value = -log_z[k][stages];
-        for (std::size_t j = 0; j < stages; ++j) value -= theta[k][j] * static_cast<double>(static_cast<std::int32_t>(own[j]));
-        part[k] = value;
-      }
-      const double largest = *std::ranges::max_element(part), weight = rankings_.weights()[i];
-      double total = 0.0;
-      for (double& value : part) total += value = std::exp(value - largest);
-      stats.loglik += weight * (largest + std::log(total));
-      for (std::size_t k = 0; k < num_components; ++k) {
-        const double mass = part[k] *= weight / total;
-        stats.mass[k] += mass;
-        if (stages > 0) stats.stage_mass[k * n + stages - 1] += mass;  // of rankings of this length; summed up below
-        double* const sums = &stats.stage_sum[k * n];
-        for (std::size_t j = 0; j < stages; ++j) sums[j] += mass * static_cast<double>(static_cast<std::int32_t>(code[k * n + j]));
-        if (!memberships.empty()) memberships[i * num_components + k] = mass;
-      }
-      if (!want_pairs) continue;
-      for (std::size_t j = 0; j < stages; ++j)
-        for (std::size_t k = 0; k < num_components; ++k) {
-          const double mass = part[k] * pair_weight[k][j];
-          stats.beats[ranking[j] * num_components + k] += mass;
-          for (std::size_t other = 0; other <= j; ++other)
-            stats.less[(ranking[j] * n + ranking[other]) * num_components + k] += mass;
-        }
+    switch (num_components) {
+      case 2:
+        return add_block<2>(tables, begin, end, stats, memberships);
+      case 3:
+        return add_block<3>(tables, begin, end, stats, memberships);
+      case 4:
+        return add_block<4>(tables, begin, end, stats, memberships);
+      case 5:
+        return add_block<5>(tables, begin, end, stats, memberships);
+      case 6:
+        return add_block<6>(tables, begin, end, stats, memberships);
+      default:
+        return add_block<0>(tables, begin, end, stats, memberships);
     }
   };
   Stats stats =

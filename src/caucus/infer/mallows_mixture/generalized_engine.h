@@ -26,6 +26,9 @@ class GeneralizedEngine : public Engine {
 
  private:
   struct Stats;
+  struct PassTables;
+  template <std::size_t fixed_components>
+  void add_block(const PassTables& tables, std::size_t begin, std::size_t end, Stats& stats, std::span<double> memberships) const;
   Stats pass(const Parameters& now, bool want_pairs, int threads, std::span<double> memberships) const;
   // Stage sums of the memberships about centre k.
   std::vector<double> stage_sums(std::span<const ItemId> centre, std::span<const double> memberships, std::size_t k,

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "caucus/base/log_sum.h"
 #include "caucus/base/numeric.h"
 #include "caucus/base/parallel.h"
 #include "caucus/model/kendall.h"
@@ -23,7 +24,7 @@ struct MallowsEngine::Stats {
   std::vector<double> distance;    // K
   std::vector<double> shape_mass;  // shapes x K; only with more than one shape
   PairBits::Sums sums;             // up to 32 items
-  // Beyond: beats[a * K + k] counts rankings that list a, less[(a * n + b) * K + k] those of them where b is not below a.
+  // Beyond: beats[k * n + a] counts rankings that list a, less[(k * n + a) * n + b] those of them where b is not below a.
   std::vector<double> beats, less;
 
   void fold(const Stats& other, bool pairs) {
@@ -88,30 +89,110 @@ std::vector<std::uint32_t> MallowsEngine::distances(std::span<const ItemId> cent
   return out;
 }
 
+// exp(-theta d) for every d, and per shape the weight over its normaliser, scaled so that the largest is one.
+struct MallowsEngine::PassTables {
+  std::size_t num_components, row;  // row: distances 0 .. row - 1
+  std::vector<double> decay, scale, log_scale, offset, theta;
+
+  PassTables(const Parameters& now, std::size_t n, std::span<const std::vector<std::uint32_t>> shapes)
+      : num_components(now.weight.size()),
+        row(n * (n - 1) / 2 + 1),
+        decay(num_components * row),
+        scale(shapes.size() * num_components),
+        log_scale(scale.size()),
+        offset(shapes.size(), -infinity) {
+    for (std::size_t k = 0; k < num_components; ++k) {
+      theta.push_back(now.theta[k][0]);
+      for (std::size_t d = 0; d < row; ++d) decay[k * row + d] = std::exp(-theta[k] * static_cast<double>(d));
+      const std::vector<double> log_factorial = log_q_factorials(theta[k], n);
+      for (std::size_t s = 0; s < shapes.size(); ++s) {
+        double value = (now.weight[k] > 0.0 ? std::log(now.weight[k]) : -infinity) - log_factorial[n];
+        for (std::uint32_t size : shapes[s]) value += log_factorial[size];
+        log_scale[s * num_components + k] = value;
+        offset[s] = std::max(offset[s], value);
+      }
+    }
+    for (std::size_t i = 0; i < scale.size(); ++i) scale[i] = std::exp(log_scale[i] - offset[i / num_components]);
+  }
+};
+
+// Memberships of a tile of rankings, times their weights, into part[i * K + k]; d[k * tile + i] are the distances.
+template <std::size_t fixed_components>
+void MallowsEngine::share_out(const PassTables& tables, std::size_t first, std::size_t count, std::span<const std::uint32_t> d,
+                              std::span<double> part, Stats& stats) const {
+  const std::size_t num = fixed_components > 0 ? fixed_components : tables.num_components;
+  LogSum loglik;
+  double offsets = 0.0;
+  std::vector<double> log_part;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t s = shape_[first + i];
+    const double* scale = tables.scale.data() + s * num;
+    double* p = part.data() + i * num;
+    double total = 0.0;
+    for (std::size_t k = 0; k < num; ++k) total += p[k] = scale[k] * tables.decay[k * tables.row + d[k * tile + i]];
+    const double weight = weight_[first + i];
+    if (total > tiny) {
+      loglik.add(weight, total);
+    } else {
+      log_part.resize(num);
+      for (std::size_t k = 0; k < num; ++k)
+        log_part[k] = tables.log_scale[s * num + k] - tables.offset[s] - tables.theta[k] * static_cast<double>(d[k * tile + i]);
+      const double log_total = log_sum_exp(log_part);
+      offsets += weight * log_total;
+      for (std::size_t k = 0; k < num; ++k) p[k] = std::exp(log_part[k] - log_total);
+      total = 1.0;
+    }
+    offsets += weight * tables.offset[s];
+    const double factor = weight / total;
+    for (std::size_t k = 0; k < num; ++k) p[k] *= factor;
+  }
+  stats.loglik += loglik.total() + offsets;
+  for (std::size_t k = 0; k < num; ++k) {
+    double mass = 0.0, distance = 0.0;
+    for (std::size_t i = 0; i < count; ++i) {
+      mass += part[i * num + k];
+      distance += part[i * num + k] * static_cast<double>(d[k * tile + i]);
+    }
+    stats.mass[k] += mass;
+    stats.distance[k] += distance;
+  }
+  if (!stats.shape_mass.empty())
+    for (std::size_t i = 0; i < count; ++i)
+      for (std::size_t k = 0; k < num; ++k) stats.shape_mass[shape_[first + i] * num + k] += part[i * num + k];
+}
+
+// Listed items beat everything but what is listed with or above them: O(t^2), not O(t n), and only for groups that a ranking may be
+// of.
+void MallowsEngine::add_pairs(std::size_t first, std::size_t count, std::span<const double> part, Stats& stats) const {
+  const std::size_t num_components = stats.mass.size(), n = num_items_;
+  for (std::size_t i = 0; i < count; ++i) {
+    const RankingView ranking = rankings_[first + i];
+    for (std::size_t k = 0; k < num_components; ++k) {
+      const double p = part[i * num_components + k];
+      if (!(p > 1e-17 * weight_[first + i])) continue;
+      std::size_t group_end = 0;
+      for (std::size_t j = 0; j < ranking.size(); ++j) {
+        if (j == group_end) {
+          while (!ranking.ends_group(group_end)) ++group_end;
+          ++group_end;
+        }
+        stats.beats[k * n + ranking[j]] += p;
+        double* less = stats.less.data() + (k * n + ranking[j]) * n;
+        for (std::size_t other = 0; other < group_end; ++other) less[ranking[other]] += p;
+      }
+    }
+  }
+}
+
 MallowsEngine::Stats MallowsEngine::pass(const Parameters& now, bool want_pairs, int threads) const {
   const std::size_t num_components = now.weight.size(), n = num_items_, num_shapes = shapes_.size();
-  const std::size_t max_distance = n * (n - 1) / 2;
-  // exp(-theta d) for every d, and per shape the weight over its normaliser, scaled so that the largest is one.
-  std::vector<double> decay(num_components * (max_distance + 1)), scale(num_shapes * num_components),
-      log_scale(num_shapes * num_components);
-  std::vector<double> offset(num_shapes, -infinity);
+  const PassTables tables(now, n, shapes_);
   std::vector<std::vector<std::uint32_t>> position(num_components);
   std::vector<std::vector<std::uint64_t>> bits(num_components);
   for (std::size_t k = 0; k < num_components; ++k) {
-    const double theta = now.theta[k][0];
-    for (std::size_t d = 0; d <= max_distance; ++d) decay[k * (max_distance + 1) + d] = std::exp(-theta * static_cast<double>(d));
-    const std::vector<double> log_factorial = log_q_factorials(theta, n);
-    for (std::size_t s = 0; s < num_shapes; ++s) {
-      double value = (now.weight[k] > 0.0 ? std::log(now.weight[k]) : -infinity) - log_factorial[n];
-      for (std::uint32_t size : shapes_[s]) value += log_factorial[size];
-      log_scale[s * num_components + k] = value;
-      offset[s] = std::max(offset[s], value);
-    }
     position[k] = inverse_order(now.centre[k]);
     if (use_bits_) bits[k] = bits_.centre_bits(position[k]);
   }
-  for (std::size_t i = 0; i < scale.size(); ++i) scale[i] = std::exp(log_scale[i] - offset[i / num_components]);
-
   const auto make = [&] {
     Stats stats;
     stats.mass.assign(num_components, 0.0);
@@ -126,61 +207,32 @@ MallowsEngine::Stats MallowsEngine::pass(const Parameters& now, bool want_pairs,
   };
   const auto body = [&](Stats& stats, std::size_t begin, std::size_t end) {
     std::vector<std::uint32_t> d(num_components * tile);
-    std::vector<double> part(num_components * tile), log_part(num_components);
+    std::vector<double> part(num_components * tile);
     for (std::size_t first = begin; first < end; first += tile) {
       const std::size_t count = std::min(tile, end - first);
       for (std::size_t k = 0; k < num_components; ++k)
         distances(bits[k], position[k], first, std::span(d).subspan(k * tile, count));
-      for (std::size_t i = 0; i < count; ++i) {
-        const std::size_t s = shape_[first + i];
-        double* p = part.data() + i * num_components;
-        double total = 0.0;
-        for (std::size_t k = 0; k < num_components; ++k)
-          total += p[k] = scale[s * num_components + k] * decay[k * (max_distance + 1) + d[k * tile + i]];
-        const double weight = weight_[first + i];
-        double log_total;
-        if (total > tiny) {
-          log_total = std::log(total);
-        } else {
-          for (std::size_t k = 0; k < num_components; ++k)
-            log_part[k] = log_scale[s * num_components + k] - offset[s] - now.theta[k][0] * static_cast<double>(d[k * tile + i]);
-          log_total = log_sum_exp(log_part);
-          for (std::size_t k = 0; k < num_components; ++k) p[k] = std::exp(log_part[k] - log_total);
-          total = 1.0;
-        }
-        stats.loglik += weight * (log_total + offset[s]);
-        const double factor = weight / total;
-        for (std::size_t k = 0; k < num_components; ++k) {
-          p[k] *= factor;
-          stats.mass[k] += p[k];
-          stats.distance[k] += p[k] * static_cast<double>(d[k * tile + i]);
-        }
-        if (num_shapes > 1)
-          for (std::size_t k = 0; k < num_components; ++k) stats.shape_mass[s * num_components + k] += p[k];
+      switch (num_components) {
+        case 1:
+          share_out<1>(tables, first, count, d, part, stats);
+          break;
+        case 2:
+          share_out<2>(tables, first, count, d, part, stats);
+          break;
+        case 3:
+          share_out<3>(tables, first, count, d, part, stats);
+          break;
+        case 4:
+          share_out<4>(tables, first, count, d, part, stats);
+          break;
+        default:
+          share_out<0>(tables, first, count, d, part, stats);
       }
       if (!want_pairs) continue;
-      if (use_bits_) {
+      if (use_bits_)
         stats.sums.add(bits_, first, count, part);
-        continue;
-      }
-      for (std::size_t i = 0; i < count; ++i) {
-        // Listed items beat everything but what is listed with or above them: O(t^2), not O(t n).
-        const RankingView ranking = rankings_[first + i];
-        const double* p = part.data() + i * num_components;
-        std::size_t group_end = 0;
-        for (std::size_t j = 0; j < ranking.size(); ++j) {
-          if (j == group_end) {
-            while (!ranking.ends_group(group_end)) ++group_end;
-            ++group_end;
-          }
-          double* beats = stats.beats.data() + ranking[j] * num_components;
-          for (std::size_t k = 0; k < num_components; ++k) beats[k] += p[k];
-          for (std::size_t other = 0; other < group_end; ++other) {
-            double* less = stats.less.data() + (ranking[j] * n + ranking[other]) * num_components;
-            for (std::size_t k = 0; k < num_components; ++k) less[k] += p[k];
-          }
-        }
-      }
+      else
+        add_pairs(first, count, part, stats);
     }
   };
   return parallel_fold(Blocks(num_rankings()), threads, make, body,
@@ -198,7 +250,7 @@ std::vector<PairMatrix> MallowsEngine::pair_matrices(const Stats& stats) const {
     PairMatrix pairs(n);
     for (std::size_t a = 0; a < n; ++a)
       for (std::size_t b = 0; b < n; ++b)
-        if (a != b) pairs(a, b) = std::max(0.0, stats.beats[a * num_components + k] - stats.less[(a * n + b) * num_components + k]);
+        if (a != b) pairs(a, b) = std::max(0.0, stats.beats[k * n + a] - stats.less[(k * n + a) * n + b]);
     result.push_back(std::move(pairs));
   }
   return result;

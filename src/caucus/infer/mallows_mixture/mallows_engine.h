@@ -30,6 +30,11 @@ class MallowsEngine : public Engine {
 
  private:
   struct Stats;
+  struct PassTables;
+  template <std::size_t fixed_components>
+  void share_out(const PassTables& tables, std::size_t first, std::size_t count, std::span<const std::uint32_t> d,
+                 std::span<double> part, Stats& stats) const;
+  void add_pairs(std::size_t first, std::size_t count, std::span<const double> part, Stats& stats) const;
   Stats pass(const Parameters& now, bool want_pairs, int threads) const;
   void distances(std::span<const std::uint64_t> bits, std::span<const std::uint32_t> position, std::size_t first,
                  std::span<std::uint32_t> out) const;

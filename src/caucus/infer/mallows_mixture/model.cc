@@ -9,7 +9,6 @@
 #include "caucus/base/numeric.h"
 #include "caucus/base/parallel.h"
 #include "caucus/infer/family.h"
-#include "caucus/model/mallows_subset.h"
 
 namespace caucus::mallows_mixture {
 
@@ -40,6 +39,18 @@ Sample draw_rows(const std::vector<std::string>& items, std::span<const double> 
   return sample;
 }
 
+std::vector<Group> groups_of(const Parameters& parameters, bool by_stage) {
+  std::vector<Group> result(parameters.weight.size());
+  for (std::size_t k = 0; k < result.size(); ++k) {
+    result[k].weight = parameters.weight[k];
+    result[k].order = parameters.centre[k];
+    result[k].order_is_parameter = true;
+    result[k].theta = parameters.theta[k];
+    result[k].theta_by_stage = by_stage;
+  }
+  return result;
+}
+
 double log_or_minus_infinity(double weight) { return weight > 0.0 ? std::log(weight) : -infinity; }
 
 }  // namespace
@@ -47,7 +58,12 @@ double log_or_minus_infinity(double weight) { return weight > 0.0 ? std::log(wei
 MallowsMixture::MallowsMixture(std::vector<std::string> items, Unranked unranked, Parameters parameters, Distance distance)
     : FittedModel(std::move(items), unranked), parameters_(std::move(parameters)), distance_(distance) {
   for (std::size_t k = 0; k < num_components(); ++k) {
-    if (distance == Distance::kendall) models_.emplace_back(parameters_.centre[k], parameters_.theta[k][0]);
+    if (distance == Distance::kendall) {
+      models_.emplace_back(parameters_.centre[k], parameters_.theta[k][0]);
+      subsets_.emplace_back(parameters_.theta[k][0], this->items().size());
+      subsets_.back().prepare(2);
+      completions_.emplace_back(parameters_.centre[k], parameters_.theta[k][0]);
+    }
     position_.push_back(inverse_order(parameters_.centre[k]));
   }
   if (distance != Distance::kendall) {
@@ -63,11 +79,6 @@ void MallowsMixture::check(const Dataset& data) const {
   require_accepted(accepts, data,
                    distance_ == Distance::kendall ? "a Mallows model"
                                                   : fmt::format("a Mallows model under the {} distance", name_of(distance_)));
-  const DataTraits found = traits(data);
-  if (found.subset && found.has_ties)
-    throw DataError(fmt::format(
-        "{}: a Mallows model does not take ties in rankings of a subset of the items; break the ties, or say --unranked last",
-        data.source));
 }
 
 void MallowsMixture::log_joint(const Dataset& data, std::size_t first, std::size_t count, std::span<double> joint) const {
@@ -91,8 +102,7 @@ void MallowsMixture::log_joint(const Dataset& data, std::size_t first, std::size
       if (normalizer_) {
         value = -parameters_.theta[k][0] * static_cast<double>(rank_distance(distance_, rank, position_[k])) - log_z[k];
       } else if (absent && ranking.size() < n) {
-        RandomStream stream(1, Purpose::augment, (first + i) * num + k);
-        value = subset_probability(ranking.items(), position_[k], parameters_.theta[k][0], stream).log_prob;
+        value = scored_probability(ranking, completions_[k], subsets_[k], (first + i) * num + k).log_prob;
       } else {
         value = models_[k].log_prob(ranking);
       }
@@ -113,14 +123,14 @@ Sample MallowsMixture::sample(const SampleRequest& request) const {
   });
 }
 
-nlohmann::json MallowsMixture::to_json() const {
-  nlohmann::json json;
-  json["components"] = nlohmann::json::array();
-  for (std::size_t k = 0; k < num_components(); ++k)
-    json["components"].push_back(
-        {{"weight", parameters_.weight[k]}, {"consensus", parameters_.centre[k]}, {"theta", parameters_.theta[k][0]}});
-  if (distance_ != Distance::kendall) json["distance"] = name_of(distance_);
-  return json;
+std::vector<Group> MallowsMixture::groups() const { return groups_of(parameters_, false); }
+
+GroupLaw MallowsMixture::law(std::size_t group) const {
+  return distance_ == Distance::kendall ? mallows_law(models_[group]) : GroupLaw{};
+}
+
+void MallowsMixture::write(Record& model, std::span<Record>) const {
+  if (distance_ != Distance::kendall) model.set("distance", name_of(distance_));
 }
 
 GeneralizedMallowsMixture::GeneralizedMallowsMixture(std::vector<std::string> items, Unranked unranked, Parameters parameters,
@@ -149,16 +159,15 @@ Sample GeneralizedMallowsMixture::sample(const SampleRequest& request) const {
                    [&](std::size_t k, RandomStream& stream, std::span<ItemId> out) { samplers[k].draw(stream, out); });
 }
 
-nlohmann::json GeneralizedMallowsMixture::to_json() const {
-  nlohmann::json json;
-  json["code"] = name_of(code_);
-  json["components"] = nlohmann::json::array();
-  for (std::size_t k = 0; k < num_components(); ++k)
-    json["components"].push_back({{"weight", parameters_.weight[k]},
-                                  {"consensus", parameters_.centre[k]},
-                                  {"theta", parameters_.theta[k]},
-                                  {"code", name_of(code_)}});
-  return json;
+std::vector<Group> GeneralizedMallowsMixture::groups() const { return groups_of(parameters_, true); }
+
+GroupLaw GeneralizedMallowsMixture::law(std::size_t group) const {
+  return generalized_mallows_law(parameters_.centre[group], parameters_.theta[group], code_);
+}
+
+void GeneralizedMallowsMixture::write(Record& model, std::span<Record> components) const {
+  model.set("code", name_of(code_));
+  for (Record& component : components) component.set("code", name_of(code_));
 }
 
 }  // namespace caucus::mallows_mixture

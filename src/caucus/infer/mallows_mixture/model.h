@@ -7,6 +7,7 @@
 #include "caucus/model/distances.h"
 #include "caucus/model/generalized_mallows.h"
 #include "caucus/model/mallows.h"
+#include "caucus/model/mallows_completion.h"
 #include "caucus/result/fitted_model.h"
 
 namespace caucus::mallows_mixture {
@@ -20,14 +21,20 @@ class MallowsMixture : public FittedModel {
   void check(const Dataset& data) const override;
   void log_joint(const Dataset& data, std::size_t first, std::size_t count, std::span<double> joint) const override;
   Sample sample(const SampleRequest& request) const override;
-  nlohmann::json to_json() const override;
+  GroupLaw law(std::size_t group) const override;
+  void write(Record& model, std::span<Record> components) const override;
   const Parameters& parameters() const { return parameters_; }
   const DistanceNormalizer* normalizer() const { return normalizer_.get(); }
+
+ protected:
+  std::vector<Group> groups() const override;
 
  private:
   Parameters parameters_;
   Distance distance_;
   std::vector<Mallows> models_;                     // kendall
+  std::vector<SubsetProbabilities> subsets_;        // kendall, rankings of subsets
+  std::vector<CompletionSampler> completions_;      // the same, where the exact recursion is too large
   std::unique_ptr<DistanceNormalizer> normalizer_;  // other distances
   std::vector<std::vector<std::uint32_t>> position_;
 };
@@ -41,7 +48,11 @@ class GeneralizedMallowsMixture : public FittedModel {
   void check(const Dataset& data) const override;
   void log_joint(const Dataset& data, std::size_t first, std::size_t count, std::span<double> joint) const override;
   Sample sample(const SampleRequest& request) const override;
-  nlohmann::json to_json() const override;
+  GroupLaw law(std::size_t group) const override;
+  void write(Record& model, std::span<Record> components) const override;
+
+ protected:
+  std::vector<Group> groups() const override;
 
  private:
   Parameters parameters_;

@@ -2,70 +2,31 @@
 
 #include <algorithm>
 #include <cmath>
-#include <mutex>
 #include <numeric>
 
 #include "caucus/base/parallel.h"
 #include "caucus/infer/mallows_mixture/starts.h"
+#include "caucus/infer/multistart.h"
+#include "caucus/infer/regroup.h"
 
 namespace caucus::mallows_mixture {
 
 namespace {
 
-constexpr std::size_t screen_above = 20'000, screen_size = 8'000, polished = 2, improved_optima = 10;
+constexpr std::size_t screen_above = 20'000, screen_size = 8'000;
+// Work is counted in distances of a ranking from a centre, with what goes with them; about half a nanosecond a unit.
+constexpr double budget = 4e9;
 
-// The observer hears of progress from one thread at a time; once it says stop, all starts stop.
-class Reporter {
- public:
-  Reporter(const Run& run, int limit) : run_(run), limit_(limit) {}
+using Tell = std::function<StopReason*(int iteration, double loglik)>;
 
-  StopReason* tell(std::string_view phase, int iteration, double objective) {
-    if (stopped_.load(std::memory_order_acquire)) return &why_;  // with why_ as it was written before
-    if (run_.observer == nullptr && run_.time_limit == infinity) return nullptr;
-    const std::lock_guard lock(mutex_);
-    if (stopped_) return &why_;
-    StopReason why{};
-    if (run_.report({phase, iteration, limit_, objective}, why) == Flow::proceed) return nullptr;
-    why_ = why;
-    stopped_ = true;
-    return &why_;
-  }
-  bool stopped() const { return stopped_; }
-
- private:
-  const Run& run_;
-  int limit_;
-  std::mutex mutex_;
-  std::atomic<bool> stopped_ = false;
-  StopReason why_ = StopReason::interrupted;
-};
-
-// Every distinct ranking with chance proportional to its weight, by systematic sampling; the weight of a chosen one is the number
-// of times it was hit.
-RankingSet subsample(const RankingSet& rankings, std::size_t count, std::uint64_t seed) {
-  RandomStream stream(seed, Purpose::permute, 0);
-  double total = 0.0;
-  for (double weight : rankings.weights()) total += weight;
-  const double stride = total / static_cast<double>(count);
-  double at = stream.uniform() * stride, seen = 0.0;
-  RankingSetBuilder builder;
-  for (std::size_t i = 0; i < rankings.size(); ++i) {
-    seen += rankings.weights()[i];
-    double hits = 0.0;
-    for (; at < seen; at += stride) hits += 1.0;
-    if (hits == 0.0) continue;
-    const auto ends = rankings.has_ties() ? rankings.group_ends().subspan(rankings.offsets()[i], rankings.length(i))
-                                          : std::span<const std::uint8_t>{};
-    builder.add(rankings[i].items(), hits, ends);
-  }
-  return builder.build();
+bool stopped(const EmResult& result) {
+  return result.stop_reason == StopReason::interrupted || result.stop_reason == StopReason::time_limit;
 }
 
 // EM stops where every centre is best given the memberships; a neighbouring centre with other memberships may still be better.
 // Tries all swaps of neighbours in all centres (a step with the centres at rest each, a few more for the better ones), follows the
 // best one by EM, and repeats.
-void improve(const Engine& engine, EmResult& best, const EmOptions& options, int threads, Reporter& reporter) {
-  const auto tell = [&](int iteration, double loglik) { return reporter.tell("neighbouring centres", iteration, loglik); };
+void improve(const Engine& engine, EmResult& best, const EmOptions& options, int threads, const Tell& tell) {
   const std::size_t num_components = best.parameters.weight.size(), n = engine.num_items();
   const double least_gain = 1e-8 * (1.0 + std::abs(best.loglik));
   for (int round = 0; round < 50 && n > 1 && n <= 64; ++round) {
@@ -104,7 +65,7 @@ void improve(const Engine& engine, EmResult& best, const EmOptions& options, int
     bool improved = false;
     for (std::size_t t = 0; t < trials.size() && t < 3 && !improved; ++t) {
       EmResult moved = run_em(engine, trials[t].parameters, options, threads, tell);
-      if (reporter.stopped()) return;
+      if (stopped(moved)) return;
       const int iterations = best.iterations + moved.iterations;
       if (moved.loglik > best.loglik + least_gain) {
         moved.trace.insert(moved.trace.begin(), best.trace.begin(), best.trace.end());
@@ -117,11 +78,124 @@ void improve(const Engine& engine, EmResult& best, const EmOptions& options, int
   }
 }
 
-int default_starts(std::size_t distinct, std::size_t num_components) {
-  if (num_components == 1) return 1;
-  const double work = static_cast<double>(distinct) * static_cast<double>(num_components);
-  return static_cast<int>(std::clamp(900'000.0 / work, 12.0, 240.0));
-}
+class Problem {
+ public:
+  using Solution = EmResult;
+  using Point = Parameters;
+
+  Problem(const RankingSet& rankings, std::size_t num_items, const MallowsMixtureOptions& options, const MakeEngine& make_engine,
+          const Run& run, double step_cost)
+      : options_(options), num_components_(static_cast<std::size_t>(options.components)), observer_(run.observer), run_(run) {
+    run_.observer = &observer_;
+    if (rankings.size() > screen_above && num_components_ > 1) {
+      RandomStream random(run.seed, Purpose::permute, 0);
+      part_ = draw_by_weight(rankings, screen_size, random);
+      full_ = make_engine(rankings);
+    }
+    const RankingSet& seen = full_ ? part_ : rankings;
+    engine_ = make_engine(seen);
+    seeds_.emplace(seen, num_items, ConsensusMethod::local, ConsensusLimits{});
+    starts_.emplace(*seeds_, seen, num_components_, options.init, run.seed);
+    regrouper_.emplace(seen, num_items, Unranked::last);
+    // A start from given labels comes on top, and first.
+    warm_ = num_components_ > 1 && run.labels.size() == rankings.size() ? 1 : 0;
+    const double n = static_cast<double>(num_items);
+    const double pairs = n * n / (num_items <= PairBits::max_items ? 8.0 : 1.0);
+    cost_ = step_cost * static_cast<double>(num_components_) * (static_cast<double>(seen.size()) * (8.0 + pairs) + 3000.0);
+    em_ = {options.iterations, options.tolerance, options.accelerate};
+    // Starts need not be finished to be told apart; the best one is, below.
+    if (num_components_ > 1) em_.tolerance = std::max(em_.tolerance, 1e-7);
+  }
+
+  int warm() const { return warm_; }
+  bool on_part() const { return full_ != nullptr; }
+  std::size_t screened_on() const { return engine_->num_rankings(); }
+
+  Solution start(int number) const {
+    Parameters from = number < warm_
+                          ? (full_ ? *full_ : *engine_).from_labels(run_.labels, num_components_)
+                          : engine_->from_labels(starts_->labels(static_cast<std::uint64_t>(number - warm_)), num_components_);
+    return go(*engine_, std::move(from), em_, num_components_ == 1 ? run_.threads : 1, "em");
+  }
+  std::vector<Parameters> moves(const Solution& best, int time) const {
+    Standing standing{std::vector<double>(engine_->num_rankings() * num_components_), {}};
+    engine_->log_joint(best.parameters, 1, standing.memberships);
+    for (std::size_t i = 0; i < engine_->num_rankings(); ++i) {
+      const auto row = std::span(standing.memberships).subspan(i * num_components_, num_components_);
+      const double total = log_sum_exp(row);
+      standing.log_probs.push_back(total);
+      for (double& value : row) value = std::exp(value - total);
+    }
+    RandomStream random(run_.seed, Purpose::permute, 1 + static_cast<std::uint64_t>(time));
+    std::vector<Parameters> points;
+    for (const Regrouping& move : regrouper_->moves(standing, num_components_, random)) {
+      Parameters fitted = engine_->from_labels(move.labels, num_components_), point = best.parameters;
+      for (std::size_t k : move.fresh) {
+        point.weight[k] = fitted.weight[k];
+        point.centre[k] = std::move(fitted.centre[k]);
+        point.theta[k] = std::move(fitted.theta[k]);
+      }
+      const double total = sum(point.weight);
+      for (double& weight : point.weight) weight /= total;
+      points.push_back(std::move(point));
+    }
+    return points;
+  }
+  Solution attempt(const Parameters& point) const {
+    EmOptions brief = em_;
+    brief.iterations = std::min(em_.iterations, 6);
+    return go(*engine_, point, brief, 1, "moves");
+  }
+  Solution finish(Solution solution) const {
+    if (solution.stop_reason == StopReason::converged) return solution;
+    return go(*engine_, std::move(solution.parameters), em_, 1, "moves");
+  }
+  // Moves of the centres; on all rankings where the runs saw a part.
+  Solution refine(Solution solution) const {
+    improve(*engine_, solution, em_, run_.threads, tell("neighbouring centres"));
+    if (!full_) return solution;
+    return go(*full_, std::move(solution.parameters), em_, run_.threads, "em");
+  }
+  // To the tolerance asked for.
+  Solution polish(Solution solution) const {
+    EmOptions last = em_;
+    last.tolerance = options_.tolerance;
+    Solution end = go(full_ ? *full_ : *engine_, std::move(solution.parameters), last, run_.threads, "em, to the end");
+    end.trace.insert(end.trace.begin(), solution.trace.begin(), solution.trace.end());
+    end.iterations += solution.iterations;
+    return end;
+  }
+
+  static double value(const Solution& solution) { return solution.loglik; }
+  double work(const Solution& solution) const { return solution.iterations * cost_; }
+  static bool stopped(const Solution& solution) { return mallows_mixture::stopped(solution); }
+
+ private:
+  Tell tell(std::string_view phase) const {
+    return [this, phase](int iteration, double loglik) -> StopReason* {
+      StopReason why{};
+      if (run_.report({phase, iteration, options_.iterations, loglik}, why) == Flow::proceed) return nullptr;
+      return why == StopReason::interrupted ? &interrupted_ : &time_limit_;
+    };
+  }
+  Solution go(const Engine& engine, Parameters from, const EmOptions& em, int threads, std::string_view phase) const {
+    return run_em(engine, std::move(from), em, threads, tell(phase));
+  }
+
+  const MallowsMixtureOptions& options_;
+  std::size_t num_components_;
+  SharedObserver observer_;
+  Run run_;
+  RankingSet part_;
+  std::unique_ptr<Engine> engine_, full_;  // of what the starts see; of all where that is a part
+  std::optional<MallowsEngine> seeds_;
+  std::optional<Starts> starts_;
+  std::optional<Regrouper> regrouper_;
+  EmOptions em_;
+  int warm_ = 0;
+  double cost_ = 0.0;
+  mutable StopReason interrupted_ = StopReason::interrupted, time_limit_ = StopReason::time_limit;  // to point at
+};
 
 }  // namespace
 
@@ -141,79 +215,25 @@ void sort_components(Parameters& parameters) {
 }
 
 MultistartResult run_multistart(const RankingSet& rankings, std::size_t num_items, const MallowsMixtureOptions& options,
-                                const MakeEngine& make_engine, const Run& run) {
-  MultistartResult result;
-  const auto num_components = static_cast<std::size_t>(options.components);
-  const bool screen = rankings.size() > screen_above && num_components > 1;
-  const RankingSet sample = screen ? subsample(rankings, screen_size, run.seed) : RankingSet();
-  const RankingSet& seen = screen ? sample : rankings;
-  result.screened_on = seen.size();
-  result.starts = options.restarts.value_or(default_starts(seen.size(), num_components));
+                                const MakeEngine& make_engine, const Run& run, double step_cost) {
+  Problem problem(rankings, num_items, options, make_engine, run, step_cost);
+  MultistartPlan plan;
+  plan.starts = options.restarts;
   // Tensor starts differ only in where their least squares begin, and each is the best of a dozen: few are enough.
-  if (!options.restarts && options.init == MallowsStart::tensor) result.starts = std::min(result.starts, 3);
-
-  const EmOptions em{options.iterations, options.tolerance, options.accelerate};
-  EmOptions screening = em;
-  // Starts need not be finished to be told apart; the best one is, below.
-  if (num_components > 1) screening.tolerance = std::max(em.tolerance, 1e-7);
-  Reporter reporter(run, options.iterations);
-  const std::unique_ptr<Engine> engine = make_engine(seen);
-  const MallowsEngine seeds(seen, num_items, ConsensusMethod::local, {});
-  const Starts starts(seeds, seen, num_components, options.init, run.seed);
-  // A start from given labels comes on top.
-  const bool warm = num_components > 1 && run.labels.size() == rankings.size();
-  result.starts += warm ? 1 : 0;
-  std::unique_ptr<Engine> full;
-  if (screen) full = make_engine(rankings);
-  std::vector<EmResult> ended(static_cast<std::size_t>(result.starts));
-  // A single start may use all threads inside; many run side by side. The arithmetic is the same.
-  const bool outer = ended.size() > 1;
-  parallel_for(ended.size(), outer ? run.threads : 1, [&](std::size_t s) {
-    if (s > 0 && reporter.stopped()) return;
-    const bool labelled = warm && s + 1 == ended.size();
-    Parameters start = labelled ? (screen ? *full : *engine).from_labels(run.labels, num_components)
-                                : engine->from_labels(starts.labels(s), num_components);
-    ended[s] = run_em(*engine, std::move(start), screening, outer ? 1 : run.threads,
-                      [&](int iteration, double loglik) { return reporter.tell("em", iteration, loglik); });
-  });
-
-  std::vector<std::size_t> order;
-  for (std::size_t s = 0; s < ended.size(); ++s) {
-    if (ended[s].parameters.weight.empty()) continue;
-    order.push_back(s);
-    result.finished += ended[s].stop_reason == StopReason::converged || ended[s].stop_reason == StopReason::iteration_limit;
-  }
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return ended[a].loglik > ended[b].loglik; });
-  const double best = ended[order[0]].loglik;
-
-  // The best few different optima: improved by moves of the centres, and finished on all the data.
-  std::vector<std::size_t> chosen;
-  for (std::size_t s : order) {
-    const double loglik = ended[s].loglik;
-    const bool known = std::any_of(chosen.begin(), chosen.end(), [&](std::size_t other) {
-      return std::abs(ended[other].loglik - loglik) <= 1e-6 * (1.0 + std::abs(loglik));
-    });
-    if (!known && chosen.size() < improved_optima) chosen.push_back(s);
-  }
-  if (num_components > 1 && !reporter.stopped())
-    parallel_for(chosen.size(), run.threads, [&](std::size_t c) { improve(*engine, ended[chosen[c]], screening, 1, reporter); });
-  std::stable_sort(chosen.begin(), chosen.end(), [&](std::size_t a, std::size_t b) { return ended[a].loglik > ended[b].loglik; });
-  const double improved = ended[chosen[0]].loglik;
-  result.improved = improved - best > 1e-7 * (1.0 + std::abs(best));
-  for (std::size_t s : order) result.agreed += improved - ended[s].loglik <= 1e-7 * (1.0 + std::abs(improved));
-
-  if (num_components == 1 || (reporter.stopped() && !screen)) {
-    result.best = std::move(ended[chosen[0]]);
-  } else {
-    for (std::size_t c = 0; c < chosen.size() && c < (screen ? polished : 1); ++c) {
-      if (c > 0 && reporter.stopped()) break;
-      EmResult polishing = run_em(screen ? *full : *engine, ended[chosen[c]].parameters, em, run.threads,
-                                  [&](int iteration, double value) { return reporter.tell("em, to the end", iteration, value); });
-      polishing.iterations += ended[chosen[c]].iterations;
-      if (!screen) polishing.trace.insert(polishing.trace.begin(), ended[chosen[c]].trace.begin(), ended[chosen[c]].trace.end());
-      if (c == 0 || polishing.loglik > result.best.loglik) result.best = std::move(polishing);
-    }
-  }
+  if (!plan.starts && options.init == MallowsStart::tensor) plan.starts = 3;
+  if (options.components == 1) plan.starts = 1;
+  if (plan.starts) *plan.starts += problem.warm();
+  plan.budget = budget;
+  plan.threads = run.threads;
+  plan.same = 1e-7;
+  plan.refined = options.components > 1 ? 4 : 0;
+  auto found = Multistart(problem, plan).run();
+  MultistartResult result;
+  result.starts = found.record;
+  result.screened_on = problem.screened_on();
+  result.best = std::move(found.best);
+  if (found.stopped) result.best.stop_reason = run.out_of_time() ? StopReason::time_limit : StopReason::interrupted;
+  if (options.components > 1 && !stopped(result.best)) result.best = problem.polish(std::move(result.best));
   sort_components(result.best.parameters);
   return result;
 }

@@ -1,4 +1,4 @@
-// Many starts of EM, the best kept, and how many of them agree.
+// Many starts of EM and moves from the best, and how sure the search is.
 #pragma once
 
 #include <cstdint>
@@ -8,25 +8,24 @@
 #include "caucus/infer/mallows_mixture/em.h"
 #include "caucus/infer/mallows_mixture/mallows_engine.h"
 #include "caucus/infer/mallows_mixture/options.h"
+#include "caucus/infer/search_record.h"
 
 namespace caucus::mallows_mixture {
 
 struct MultistartResult {
   EmResult best;
-  int starts = 0;               // made
-  int finished = 0;             // ran to their end
-  int agreed = 0;               // ended (after improvement, for the few best) within 1e-7 (relative) of the best log-likelihood
-  bool improved = false;        // moves of the centres found more than all starts did
+  SearchRecord starts;
   std::size_t screened_on = 0;  // distinct rankings that the starts saw; fewer than all in large data
 };
 
 // Makes an engine for a set of rankings.
 using MakeEngine = std::function<std::unique_ptr<Engine>(const RankingSet&)>;
 
-// Starts run in parallel, each on one thread, to convergence. Beyond 20,000 distinct rankings they run on a weighted
-// subsample and the best few different optima are finished on all the data.
+// The search of infer/multistart.h: starts side by side, each on one thread, to convergence; optima that look good are improved by
+// swaps of neighbours in their centres. Beyond 20,000 distinct rankings starts see a part drawn by weight, and those optima are
+// finished on all the data. step_cost: of an EM step, in units of one of the plain model.
 MultistartResult run_multistart(const RankingSet& rankings, std::size_t num_items, const MallowsMixtureOptions& options,
-                                const MakeEngine& make_engine, const Run& run);
+                                const MakeEngine& make_engine, const Run& run, double step_cost = 1.0);
 
 // Ordered by weight, largest first.
 void sort_components(Parameters& parameters);

@@ -35,7 +35,7 @@ struct MallowsOptions : MallowsMixtureOptions {
   MallowsMethod method = MallowsMethod::em;
   bool polish = true;
   Distance distance = Distance::kendall;
-  int completions = 40;
+  std::optional<int> completions;
 
   static constexpr auto fields() {
     using O = MallowsOptions;
@@ -48,12 +48,14 @@ struct MallowsOptions : MallowsMixtureOptions {
               "how centers are found; auto is exact within a node limit"),
         field("init", static_cast<MallowsStart O::*>(&O::init), "starting points; auto takes spectral, kmeans and random in turn"),
         field("restarts", static_cast<std::optional<int> O::*>(&O::restarts), 1, 100000,
-              "number of starts; auto spends a fixed amount of work"),
+              "number of starts; auto: as many as a fixed amount of work allows, fewer where they agree"),
         field("iterations", static_cast<int O::*>(&O::iterations), 1, 1e9, "most EM iterations of one start"),
         field("tolerance", static_cast<double O::*>(&O::tolerance), 0.0, 1.0,
               "relative gain still to be had that counts as converged"),
         field("accelerate", static_cast<bool O::*>(&O::accelerate), "SQUAREM steps on weights and dispersions"),
-        field("completions", &O::completions, 2, 1e6, "sampled completions per ballot and group, for subset and pairwise data"),
+        field("completions", &O::completions, 2, 1e6,
+              "most sampled completions per ballot and group, where rankings of subsets are too long for exact probabilities; "
+              "auto: a fixed amount of work"),
         field("standard-errors", static_cast<bool O::*>(&O::standard_errors), "of dispersions and weights"),
         field("bootstrap", static_cast<int O::*>(&O::bootstrap), 0, 1e6, "resamples for the stability of the consensus; 0: none")};
   }
@@ -71,7 +73,7 @@ struct GeneralizedMallowsOptions : MallowsMixtureOptions {
               "how centers are found; auto is exact within a node limit"),
         field("init", static_cast<MallowsStart O::*>(&O::init), "starting points; auto takes spectral, kmeans and random in turn"),
         field("restarts", static_cast<std::optional<int> O::*>(&O::restarts), 1, 100000,
-              "number of starts; auto spends a fixed amount of work"),
+              "number of starts; auto: as many as a fixed amount of work allows, fewer where they agree"),
         field("iterations", static_cast<int O::*>(&O::iterations), 1, 1e9, "most EM iterations of one start"),
         field("tolerance", static_cast<double O::*>(&O::tolerance), 0.0, 1.0,
               "relative gain still to be had that counts as converged"),

@@ -1,25 +1,25 @@
-// Monte Carlo EM for mixtures of Mallows models on rankings of subsets of the items (pairs among them).
+// EM for mixtures of Mallows models on rankings of subsets of the items (pairs among them) with exact probabilities.
 #pragma once
 
 #include "caucus/base/numeric.h"
 #include "caucus/infer/mallows_mixture/engine.h"
-#include "caucus/model/consensus.h"
+#include "caucus/model/mallows_subset.h"
 
 namespace caucus::mallows_mixture {
 
-// The E-step completes every ballot `completions` times under every component by AMP (Lu & Boutilier 2011) and weights the
-// completions by importance; streams are addressed by ballot and component alone, so that steps differ by the parameters, not by
-// luck.
+// Only the groups are missing data: given the memberships, centre and dispersion of a group maximise the exact likelihood of its
+// ballots, the centre by moves of single items, the dispersion by the root of the slope.
 class SubsetEngine : public Engine {
  public:
-  SubsetEngine(const RankingSet& rankings, std::size_t num_items, ConsensusMethod consensus, int completions, std::uint64_t seed);
+  SubsetEngine(const RankingSet& rankings, std::size_t num_items);
+  // Are the recursions of all ballots together small enough, whatever the centre?
+  static bool affordable(const RankingSet& rankings, std::size_t num_items);
 
   std::size_t num_items() const override { return num_items_; }
   std::size_t num_rankings() const override { return rankings_.size(); }
-  double total_weight() const override { return total_; }
+  double total_weight() const override { return rankings_.total_weight(); }
   double step(const Parameters& now, bool move_centres, int threads, Parameters& next) const override;
   Parameters from_labels(std::span<const std::uint32_t> labels, std::size_t num_components) const override;
-  // Exact where subset_probability is; log_joint of a fitted model is the same.
   void log_joint(const Parameters& now, int threads, std::span<double> out) const override;
   std::vector<double> centre_gaps(const Parameters& now, int) const override {
     return std::vector<double>(now.weight.size(), infinity);
@@ -27,12 +27,20 @@ class SubsetEngine : public Engine {
   void derivatives(const Parameters& now, std::size_t k, std::span<double> score, std::span<double> information) const override;
 
  private:
+  SubsetProbabilities at(double theta) const;
+  std::vector<LogProbability> evaluate(std::span<const ItemId> centre, double theta, int threads) const;
+  double best_theta(std::span<const ItemId> centre, std::span<const double> mass, double guess, int threads) const;
+
   const RankingSet& rankings_;
   std::size_t num_items_;
-  ConsensusMethod consensus_;
-  std::size_t completions_;
-  std::uint64_t seed_;
-  double total_;
+  std::vector<std::size_t> lengths_;                 // that occur
+  std::vector<std::vector<std::uint32_t>> ballots_;  // by item: the distinct rankings that list it
+  std::size_t reach_;                                // an item is tried at most so many places away
 };
+
+// Labels to parameters for ballots of subsets: consensus of the pairs seen, a modest dispersion. A label that is no group's leaves
+// a ballot out.
+Parameters parameters_from_pairs(const RankingSet& rankings, std::size_t num_items, std::span<const std::uint32_t> labels,
+                                 std::size_t num_components);
 
 }  // namespace caucus::mallows_mixture

@@ -11,6 +11,7 @@
 #include "caucus/infer/mallows_mixture/mallows_engine.h"
 #include "caucus/infer/mallows_tensor/learn.h"
 #include "caucus/infer/mallows_tensor/polish.h"
+#include "caucus/infer/stopping.h"
 
 namespace caucus::mallows_mixture {
 
@@ -26,21 +27,25 @@ Parameters to_parameters(const tensor::MallowsPair& pair) {
   return parameters;
 }
 
-nlohmann::json report(const tensor::LearnResult& learned, std::span<const std::string> items) {
-  nlohmann::json prefix = nlohmann::json::array();
+Record report(const tensor::LearnResult& learned, std::span<const std::string> items) {
+  std::vector<std::string> prefix;
   for (ItemId item : learned.common_prefix) prefix.push_back(items[item]);
-  return {{"branch", tensor::name_of(learned.branch)},
-          {"recover_rest", learned.rest},
-          {"partitions_tried", learned.partitions_tried},
-          {"partitions_passed", learned.partitions_passed},
-          {"conditioning", learned.conditioning},
-          {"threshold", learned.threshold},
-          {"second_singular_values", learned.second_singular_value},
-          {"unfolding_singular_values", learned.unfolding},
-          {"evidence", learned.evidence},
-          {"top3_misfit", learned.misfit},
-          {"common_prefix", std::move(prefix)},
-          {"trusted", learned.trusted()}};
+  std::vector<std::vector<double>> unfolding;
+  for (const auto& values : learned.unfolding) unfolding.emplace_back(values.begin(), values.end());
+  return Record()
+      .set("branch", tensor::name_of(learned.branch))
+      .set("recover_rest", learned.rest)
+      .set("partitions_tried", learned.partitions_tried)
+      .set("partitions_passed", learned.partitions_passed)
+      .set("conditioning", learned.conditioning)
+      .set("threshold", learned.threshold)
+      .set("second_singular_values",
+           std::vector<double>(learned.second_singular_value.begin(), learned.second_singular_value.end()))
+      .set("unfolding_singular_values", unfolding)
+      .set("evidence", learned.evidence)
+      .set("top3_misfit", learned.misfit)
+      .set("common_prefix", prefix)
+      .set("trusted", learned.trusted());
 }
 
 void require_two(const MallowsOptions& options) {
@@ -60,11 +65,17 @@ void require_few(std::size_t num_items, const std::string& source) {
                                 max_items, num_items));
 }
 
+tensor::LearnOptions learn_options(const Run& run) {
+  tensor::LearnOptions options;
+  options.stop = [&run] { return should_stop(run); };
+  return options;
+}
+
 FitResult from_learned(const tensor::LearnResult& learned, std::span<const std::string> items) {
   FitResult result;
   result.method = "tensor";
   result.stop_reason = StopReason::closed_form;
-  result.details["tensor"] = report(learned, items);
+  result.details.set("tensor", report(learned, items));
   result.warnings = learned.warnings;
   result.parameters = to_parameters(learned.pair);
   return result;
@@ -122,8 +133,12 @@ FitResult fit_by_tensor(const Dataset& data, const MallowsOptions& options, cons
   const tensor::CountSource source = [&](std::span<const ItemId> deleted) {
     return tensor::count_rankings(data.rankings, n, run.threads, deleted);
   };
-  const tensor::LearnResult learned = tensor::learn_two_mallows(source({}), source, {}, run.seed);
+  const tensor::LearnResult learned = tensor::learn_two_mallows(source({}), source, learn_options(run), run.seed);
   FitResult result = from_learned(learned, data.items);
+  if (should_stop(run)) {
+    result.stop_reason = why_stopped(run);
+    return result;
+  }
   if (!options.polish) return result;
 
   StopReason why = StopReason::converged;
@@ -140,8 +155,7 @@ FitResult fit_by_tensor(const Dataset& data, const MallowsOptions& options, cons
     result.iterations = end.iterations;
     result.trace = std::move(end.trace);
     result.stop_reason = end.stop_reason == StopReason::interrupted ? why : end.stop_reason;
-    result.details["tensor"]["passes"] = end.tallies;
-    result.details["tensor"]["exchanges"] = end.exchanges;
+    result.details.set("tensor", report(learned, data.items).set("passes", end.tallies).set("exchanges", end.exchanges));
     return result;
   }
   const MallowsEngine engine(data.rankings, n, options.consensus, {});
@@ -165,8 +179,11 @@ FitResult fit_by_tensor(RankingStream& rankings, const MallowsOptions& options, 
   tensor::TopCounts counts(n);
   RankingSet piece;
   Dataset refused;  // the first piece with rankings that are not complete orders
-  while (rankings.next(piece)) {
-    if (!refused.rankings.empty()) continue;
+  StopReason why = StopReason::closed_form;
+  for (int pieces = 1; rankings.next(piece); ++pieces) {
+    // After a stop the counts are of what has gone by; the rest is only read, since the file records the digest of all.
+    const bool stopped = counts.total() > 0.0 && run.report({"counting", pieces, 0, counts.total()}, why) == Flow::stop;
+    if (stopped || !refused.rankings.empty()) continue;
     bool complete = !piece.has_ties();
     for (std::size_t i = 0; i < piece.size() && complete; ++i) complete = piece.length(i) == n;
     if (complete)
@@ -187,14 +204,27 @@ FitResult fit_by_tensor(RankingStream& rankings, const MallowsOptions& options, 
   const tensor::CountSource again = [&](std::span<const ItemId> deleted) {
     tensor::TopCounts rest(n - deleted.size());
     rankings.rewind();
-    while (rankings.next(piece)) rest.add(tensor::count_rankings(piece, n, run.threads, deleted));
+    while (!should_stop(run) && rankings.next(piece)) rest.add(tensor::count_rankings(piece, n, run.threads, deleted));
     return rest;
   };
-  FitResult result = from_learned(tensor::learn_two_mallows(counts, again, {}, run.seed), head.items);
+  FitResult result = from_learned(tensor::learn_two_mallows(counts, again, learn_options(run), run.seed), head.items);
 
   Evaluation total(n);
   rankings.rewind();
-  while (rankings.next(piece)) evaluate(piece, result.parameters, run, total);
+  bool all = true;
+  for (bool first = true; rankings.next(piece) && all; first = false) {
+    all = first || !should_stop(run);
+    if (all) evaluate(piece, result.parameters, run, total);
+  }
+  if (should_stop(run)) result.stop_reason = why_stopped(run);
+  // After a stop the first pieces stand for the rest.
+  const double share = rankings.total_weight() / (total.mass[0] + total.mass[1]);
+  if (!all) {
+    total.loglik *= share;
+    total.entropy *= share;
+    result.warnings.push_back(
+        fmt::format("stopped: the log-likelihood is extrapolated from {:.0f} % of the rankings", 100.0 / share));
+  }
   result.loglik = total.loglik;
   result.entropy = total.entropy;
   result.trace.push_back(total.loglik);

@@ -6,6 +6,7 @@
 
 #include "caucus/base/numeric.h"
 #include "caucus/base/parallel.h"
+#include "caucus/infer/stopping.h"
 #include "caucus/model/assignment.h"
 #include "caucus/model/kendall.h"
 #include "caucus/model/stage.h"
@@ -100,7 +101,7 @@ Stability bootstrap(const RankingSet& rankings, std::size_t num_items, const Par
   EmOptions quick = options;
   quick.tolerance = std::max(options.tolerance, 1e-7);
   parallel_for(fits.size(), run.threads, [&](std::size_t b) {
-    if (run.out_of_time()) return;
+    if (should_stop(run)) return;
     RandomStream stream(run.seed, Purpose::bootstrap, b);
     std::vector<double> weights(count, 0.0);
     const auto draws = static_cast<std::size_t>(std::llround(std::max(1.0, total)));
@@ -110,7 +111,9 @@ Stability bootstrap(const RankingSet& rankings, std::size_t num_items, const Par
     }
     const RankingSet resample = rankings.with_weights(std::move(weights));
     const std::unique_ptr<Engine> engine = make_engine(resample);
-    fits[b] = run_em(*engine, fitted, quick, 1, [](int, double) -> StopReason* { return nullptr; }).parameters;
+    StopReason why = StopReason::time_limit;
+    EmResult end = run_em(*engine, fitted, quick, 1, [&](int, double) { return should_stop(run) ? &why : nullptr; });
+    if (!should_stop(run)) fits[b] = std::move(end.parameters);  // one that was cut short would be biased towards the fit
   });
   Stability result;
   result.pairs.assign(num_components, std::vector<double>(n * n, 0.0));

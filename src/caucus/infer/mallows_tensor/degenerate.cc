@@ -224,7 +224,7 @@ Degenerate handle_degenerate_cases(const TopCounts& counts, const CountSource& s
     for (ItemId item : order) descending.push_back(counts.first(item) / counts.total());
     const double theta = theta_from_first(descending, 10.0 / std::sqrt(counts.total()));
     TopCounts rest = counts;
-    while (rest.num_items() > 2) {
+    while (rest.num_items() > 2 && !options.stopped()) {  // one item fewer each time
       // Names of the items that are left.
       std::vector<ItemId> left;
       for (ItemId item = 0; item < n; ++item)
@@ -245,7 +245,7 @@ Degenerate handle_degenerate_cases(const TopCounts& counts, const CountSource& s
           for (ItemId item : centre) whole.push_back(left[item]);
           centre = std::move(whole);
         }
-        candidate.pair = options.climb ? score.climb(candidate.pair, n <= 12) : score.fit_parameters(candidate.pair);
+        candidate.pair = options.climb ? score.climb(candidate.pair, n <= 12, options.stop) : score.fit_parameters(candidate.pair);
         candidate.score = score(candidate.pair);
         candidate.rest = "after a common prefix";
       }
@@ -256,7 +256,7 @@ Degenerate handle_degenerate_cases(const TopCounts& counts, const CountSource& s
   }
   if (options.climb)
     for (std::size_t i = 0; i < std::min<std::size_t>(found.size(), 3); ++i) {
-      found[i].pair = score.climb(found[i].pair, n <= 12);
+      found[i].pair = score.climb(found[i].pair, n <= 12, options.stop);
       found[i].score = score(found[i].pair);
     }
   keep_best(found, 6);

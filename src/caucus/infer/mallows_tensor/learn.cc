@@ -65,7 +65,7 @@ std::vector<Candidate> learn_by_decomposition(const TopCounts& counts, const Lea
   const double noise = 3.0 / std::sqrt(counts.total());
   const int repeats =
       options.partitions > 0 ? options.partitions : 8 * static_cast<int>(std::ceil(std::log2(static_cast<double>(n))));
-  for (int repeat = 0; repeat < repeats; ++repeat) {
+  for (int repeat = 0; repeat < repeats && !options.stopped(); ++repeat) {
     RandomStream random(seed, Purpose::initialise, static_cast<std::uint64_t>(repeat));
     const Partition partition = random_partition(n, random);
     const Eigen::MatrixXd tensor = partition_tensor(counts, partition);
@@ -111,7 +111,7 @@ std::vector<Candidate> learn_by_decomposition(const TopCounts& counts, const Lea
     std::vector<Candidate> climbed;
     const std::size_t tries = std::min<std::size_t>(candidates.size(), n <= 20 ? 6 : 2);
     for (std::size_t i = 0; i < tries; ++i) {
-      candidates[i].pair = score.climb(candidates[i].pair, n <= 20);
+      candidates[i].pair = score.climb(candidates[i].pair, n <= 20, options.stop);
       candidates[i].score = score(candidates[i].pair);
       add_new(climbed, candidates[i]);
     }
@@ -141,7 +141,12 @@ LearnResult learn_two_mallows(const TopCounts& counts, const CountSource& source
     // A pair that explains the top-3 counts badly may still be a degenerate one that noise carried over the threshold.
     const bool doubtful =
         candidates.empty() || result.conditioning < 3.0 * result.threshold || score.triple_misfit(candidates.front().pair) > 2.0;
-    if (doubtful) {
+    if (options.stopped()) {
+      if (candidates.empty()) {
+        candidates.push_back(explain_by_one_ranking(counts));
+        result.branch = Branch::one_ranking;
+      }
+    } else if (doubtful) {
       Degenerate degenerate = handle_degenerate_cases(counts, source, options, seed);
       if (candidates.empty() || degenerate.best.score > candidates.front().score) {
         result.branch = degenerate.branch;

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -32,6 +33,9 @@ struct LearnOptions {
   int partitions = 0;                  // random partitions; 0: 8 ceil(log2 n)
   std::optional<double> conditioning;  // least second singular value (eps_2); unset: 10 / sqrt(N), at most 0.1
   bool climb = true;                   // hill climbing on the moment score after RECOVER-REST: beyond the paper
+  std::function<bool()> stop;          // asked within the search: what has been found by then is the answer
+
+  bool stopped() const { return stop && stop(); }
 };
 
 struct Candidate {

@@ -8,7 +8,6 @@
 #include "caucus/infer/mallows_tensor/recover.h"
 #include "caucus/infer/mallows_tensor/score.h"
 #include "caucus/infer/mallows_tensor/testing.h"
-#include "caucus/model/assignment.h"
 
 namespace caucus::tensor {
 namespace {
@@ -187,27 +186,6 @@ TEST(RecoverRest, LinearSystemCase) {
   const MallowsPair near = recover_by_linear_system(counts, top);
   EXPECT_LE(kendall(near.centre[0], truth.centre[0]) + kendall(near.centre[1], truth.centre[1]), 6u);
   EXPECT_EQ(assign_ranks(counts, near, most_telling_item(counts, top)).centre, truth.centre);
-}
-
-TEST(Assignment, AgreesWithEnumeration) {
-  for (std::uint64_t instance = 0; instance < 50; ++instance) {
-    RandomStream random(3, Purpose::test, instance);
-    const std::size_t n = 1 + random.below(6);
-    std::vector<double> cost(n * n);
-    for (double& c : cost) c = random.normal();
-    std::vector<std::size_t> order(n);
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    double least = infinity;
-    do {
-      double sum = 0.0;
-      for (std::size_t i = 0; i < n; ++i) sum += cost[i * n + order[i]];
-      least = std::min(least, sum);
-    } while (std::next_permutation(order.begin(), order.end()));
-    const std::vector<std::size_t> found = solve_assignment(cost, n);
-    double sum = 0.0;
-    for (std::size_t i = 0; i < n; ++i) sum += cost[i * n + found[i]];
-    EXPECT_NEAR(sum, least, 1e-12);
-  }
 }
 
 TEST(MomentScore, TruthIsTheMaximumAtExactMoments) {

@@ -140,7 +140,7 @@ MallowsPair MomentScore::fit_parameters(MallowsPair pair, int max_steps) const {
   return pair;
 }
 
-MallowsPair MomentScore::climb(MallowsPair pair, bool insertions) const {
+MallowsPair MomentScore::climb(MallowsPair pair, bool insertions, const std::function<bool()>& stop) const {
   const std::size_t n = num_items_;
   const double least_gain = 1e-10 * total_;
   for (int round = 0; round < 50; ++round) {
@@ -149,6 +149,7 @@ MallowsPair MomentScore::climb(MallowsPair pair, bool insertions) const {
     std::array<std::vector<std::uint32_t>, 2> rank{ranks_of(pair.centre[0]), ranks_of(pair.centre[1])};
     double current = value(tables, pair.weight, rank);
     const auto attempt = [&](const MallowsPair& next) {
+      if (stop && stop()) return false;
       const std::array<std::vector<std::uint32_t>, 2> next_rank{ranks_of(next.centre[0]), ranks_of(next.centre[1])};
       const double reached = value(tables, pair.weight, next_rank);
       if (!(reached > current + least_gain)) return false;
@@ -158,7 +159,10 @@ MallowsPair MomentScore::climb(MallowsPair pair, bool insertions) const {
       return true;
     };
     bool any = false;
-    for (bool gained = true; gained;) {
+    // Gains are larger than rounding; the bound is for scores that are no numbers.
+    constexpr int most_sweeps = 1000;
+    bool gained = true;
+    for (int sweep = 0; sweep < most_sweeps && gained; ++sweep) {
       gained = false;
       for (std::size_t r = 0; r < 2; ++r)
         for (std::size_t p = 0; p + 1 < n; ++p) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <vector>
 
 #include "caucus/infer/mallows_tensor/counts.h"
@@ -25,7 +26,7 @@ class MomentScore {
 
   // Hill climbing over centres: an adjacent exchange in one centre or in both, and for `insertions` any move of one item in one
   // centre; then fit_parameters; until nothing gains.
-  MallowsPair climb(MallowsPair pair, bool insertions) const;
+  MallowsPair climb(MallowsPair pair, bool insertions, const std::function<bool()>& stop = {}) const;
 
   // Deviance of the top-3 sets, 2 sum c log(c / (N p)), divided by its degrees of freedom: near 1 for a sample from the pair.
   double triple_misfit(const MallowsPair& pair) const;

@@ -76,8 +76,8 @@ Dataset bootstrap_sample(const Dataset& data, const Parameters& fitted, Bootstra
   return sample;
 }
 
-BootstrapResult bootstrap(const Dataset& data, const Parameters& fitted, const Options& options, double strength, const Run& run,
-                          StopReason& stop_reason) {
+BootstrapResult bootstrap(const Dataset& data, const Parameters& fitted, const std::vector<Pieces>& pieces, const Options& options,
+                          double strength, const Run& run, StopReason& stop_reason) {
   const auto samples = static_cast<std::size_t>(options.bootstrap);
   const std::size_t num = fitted.num_components();
   std::vector<Parameters> estimates(samples);
@@ -120,6 +120,7 @@ BootstrapResult bootstrap(const Dataset& data, const Parameters& fitted, const O
   for (std::size_t b = 0; b < samples; ++b)
     if (done[b] != 0) kept.push_back(std::move(estimates[b]));
   align_draws(fitted, kept);
+  for (Parameters& estimate : kept) centre_on_references(pieces, estimate);
 
   BootstrapResult result;
   result.samples = static_cast<int>(kept.size());

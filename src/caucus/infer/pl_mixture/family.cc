@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
-#include <sstream>
+#include <algorithm>
+#include <cmath>
 
+#include "caucus/base/mcmc_diagnostics.h"
 #include "caucus/infer/pl_mixture/fit.h"
 #include "caucus/infer/pl_mixture/fitted.h"
+#include "caucus/io/source.h"
 
 namespace caucus {
 
@@ -31,13 +33,9 @@ const std::vector<MethodInfo>& methods() {
 
 Parameters read_init(const std::string& path, const Dataset& data, int num_components) {
   if (path.empty()) throw UsageError("init = file needs init-file, a model file to start from");
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw NoInputError(fmt::format("{}: cannot be read", path));
-  std::stringstream text;
-  text << file.rdbuf();
-  const nlohmann::json json = nlohmann::json::parse(text.str(), nullptr, false);
-  if (json.is_discarded()) throw DataError(fmt::format("{}: not a JSON file", path));
-  const auto model = load_mixture(json);
+  const Source source = Source::open(path);
+  const ModelDocument document = ModelDocument::parse(source.text(), source.name());
+  const auto model = load_mixture(document.record());
   if (static_cast<int>(model->num_components()) != num_components)
     throw UsageError(fmt::format("{} has {} components, but {} are asked for", path, model->num_components(), num_components));
   Parameters result(model->num_components(), data.num_items());
@@ -52,43 +50,90 @@ Parameters read_init(const std::string& path, const Dataset& data, int num_compo
   return result;
 }
 
-nlohmann::json component_json(const Result& result, std::size_t k) {
+// The errors of group k: intervals from draws or resamples where there are any, else standard errors alone.
+GroupErrors errors_of(const Result& result, std::size_t k) {
   const std::size_t n = result.parameters.num_items;
   const auto part = [&](const std::vector<double>& values) {
-    return std::vector<double>(values.begin() + static_cast<std::ptrdiff_t>(k * n),
-                               values.begin() + static_cast<std::ptrdiff_t>((k + 1) * n));
+    std::vector<std::optional<double>> own;
+    for (std::size_t i = k * n; i < (k + 1) * n; ++i)
+      own.push_back(std::isfinite(values[i]) ? std::optional(values[i]) : std::nullopt);
+    if (std::ranges::none_of(own, [](const auto& value) { return value.has_value(); })) own.clear();
+    return own;
   };
-  nlohmann::json json = nlohmann::json::object();
+  const auto intervals = [&](const std::vector<double>& low, const std::vector<double>& high) {
+    std::vector<std::optional<Interval>> own;
+    for (std::size_t i = k * n; i < (k + 1) * n; ++i)
+      own.push_back(std::isfinite(low[i]) ? std::optional(Interval{low[i], high[i], 0.95}) : std::nullopt);
+    return own;
+  };
+  GroupErrors errors;
   if (result.errors) {
-    json["standard_errors"] = part(result.errors->utilities);
-    if (!result.errors->quasi.empty()) json["quasi_standard_errors"] = part(result.errors->quasi);
-    if (!result.errors->weights.empty()) json["weight_standard_error"] = result.errors->weights[k];
+    errors.utility_errors = part(result.errors->utilities);
+    if (!result.errors->quasi.empty()) errors.quasi_errors = part(result.errors->quasi);
+    if (!result.errors->weights.empty()) errors.weight_error = result.errors->weights[k];
   }
   if (result.bootstrap) {
-    json["bootstrap"] = {
-        {"standard_errors", part(result.bootstrap->utilities)},     {"utilities_low", part(result.bootstrap->utilities_low)},
-        {"utilities_high", part(result.bootstrap->utilities_high)}, {"weight_standard_error", result.bootstrap->weights[k]},
-        {"weight_low", result.bootstrap->weights_low[k]},           {"weight_high", result.bootstrap->weights_high[k]}};
+    if (!result.errors) {
+      errors.utility_errors = part(result.bootstrap->utilities);
+      errors.weight_error = result.bootstrap->weights[k];
+    }
+    errors.utility_intervals = intervals(result.bootstrap->utilities_low, result.bootstrap->utilities_high);
+    errors.weight_interval = Interval{result.bootstrap->weights_low[k], result.bootstrap->weights_high[k], 0.95};
   }
   if (result.posterior) {
-    json["posterior"] = {
-        {"utilities_mean", part(result.posterior->mean)},  {"utilities_deviation", part(result.posterior->deviation)},
-        {"utilities_low", part(result.posterior->low)},    {"utilities_high", part(result.posterior->high)},
-        {"weight_mean", result.posterior->weight_mean[k]}, {"weight_deviation", result.posterior->weight_deviation[k]},
-        {"weight_low", result.posterior->weight_low[k]},   {"weight_high", result.posterior->weight_high[k]}};
+    errors.utility_errors = part(result.posterior->deviation);
+    errors.weight_error = result.posterior->weight_deviation[k];
+    errors.utility_intervals = intervals(result.posterior->low, result.posterior->high);
+    errors.weight_interval = Interval{result.posterior->weight_low[k], result.posterior->weight_high[k], 0.95};
   }
-  if (k < result.infinite.size() && !result.infinite[k].empty()) json["infinite"] = result.infinite[k];
-  return json;
+  errors.unbounded.assign(result.unbounded[k].begin(), result.unbounded[k].end());
+  return errors;
+}
+
+// What else the file keeps of a bootstrap: its standard errors, which need not be those of the information matrix.
+Record bootstrap_record(const BootstrapResult& bootstrap, std::size_t num_items, std::size_t k) {
+  const auto begin = bootstrap.utilities.begin() + static_cast<std::ptrdiff_t>(k * num_items);
+  Record errors;
+  errors.set("standard_errors", std::vector<double>(begin, begin + static_cast<std::ptrdiff_t>(num_items)))
+      .set("weight_standard_error", bootstrap.weights[k]);
+  return Record().set("bootstrap", errors);
+}
+
+Posterior posterior_of(const PosteriorResult& draws) {
+  Posterior posterior;
+  posterior.num_draws = static_cast<std::size_t>(draws.draws);
+  ChainQuantity loglik;
+  loglik.name = "loglik";
+  loglik.mean = sum(draws.loglik) / static_cast<double>(draws.loglik.size());
+  loglik.traces = {draws.loglik};
+  if (draws.loglik.size() >= 4) {
+    loglik.effective_sample_size = effective_sample_size(loglik.traces);
+    if (const double rhat = split_rhat(loglik.traces); std::isfinite(rhat)) loglik.rhat = rhat;
+  }
+  posterior.quantities.push_back(std::move(loglik));
+  return posterior;
 }
 
 class PlMixtureFamily : public Family {
  public:
   FamilyInfo info() const override {
-    return {"pl", "mixtures of Plackett-Luce models; one group is the Plackett-Luce model itself", methods(),
-            describe_options<Options>(), true};
+    return {.name = "pl",
+            .title = "Plackett-Luce mixture",
+            .summary = "mixtures of Plackett-Luce models; one group is the Plackett-Luce model itself",
+            .words =
+                "In a Plackett-Luce model every item has a strength. A voter picks the favourite with odds given by the strengths, "
+                "then the next among the rest, and so on. Each group has strengths of its own.",
+            .methods = methods(),
+            .options = describe_options<Options>(),
+            .ties = TieMeaning::outcome,
+            .starts_from_labels = true,
+            .compared_by_default = true};
   }
 
-  FitOutcome fit(const Dataset& data, const OptionMap& values, const Run& run) const override {
+  std::unique_ptr<FittedModel> load(const ModelRecord& file) const override { return load_mixture(file); }
+
+ protected:
+  FitOutcome do_fit(const Dataset& data, const OptionMap& values, const Run& run) const override {
     const Options options = parse_options<Options>(values);
     const MethodInfo& method = methods()[static_cast<std::size_t>(options.method)];
     require_accepted(method.accepts, data, fmt::format("family pl, method {}", method.name));
@@ -100,39 +145,40 @@ class PlMixtureFamily : public Family {
     FitSummary& summary = outcome.summary;
     summary.method = method.name;
     summary.loglik = result.loglik;
-    summary.num_rankings = result.num_rankings;
     const auto num = static_cast<std::int64_t>(result.parameters.num_components()), n = static_cast<std::int64_t>(data.num_items());
     summary.num_parameters = num * (n - 1) + (num - 1) + static_cast<std::int64_t>(result.parameters.ties.orders.size());
     if (num > 1) summary.entropy = result.entropy;
     summary.iterations = result.iterations;
     summary.stop_reason = result.stop_reason;
-    summary.seconds = run.seconds();
-    summary.seed = run.seed;
-    summary.threads = run.threads;
-    summary.trace = result.trace;
+    summary.trace.values = result.trace;
+    if (result.strength > 0.0) summary.trace.measures = "log-likelihood less the penalty";
     summary.warnings = result.warnings;
     summary.options = show_options(options);
-    summary.details["regularization"] = result.strength;
-    if (result.starts > 1)
-      summary.details["starts"] = {
-          {"tried", result.starts}, {"finished", result.starts_finished}, {"agreeing", result.starts_agreeing}};
-    if (result.bootstrap) summary.details["bootstrap_samples"] = result.bootstrap->samples;
-    if (result.posterior) summary.details["draws_loglik"] = result.posterior->loglik;
+    summary.regularization = result.strength;
+    if (result.starts.tried > 1) summary.starts = starts_of(result.starts);
+    if (result.bootstrap) summary.details.set("bootstrap_samples", result.bootstrap->samples);
+    if (result.posterior) {
+      summary.posterior = posterior_of(*result.posterior);
+      summary.trace.values = {result.trace.back()};  // of the posterior mean; the draws have a trace of their own
+    }
 
     auto model = std::make_unique<FittedMixture>(data.items, data.unranked, result.parameters);
-    for (std::size_t k = 0; k < result.parameters.num_components(); ++k)
-      model->component_extras.push_back(component_json(result, k));
+    std::vector<GroupErrors> errors;
+    for (std::size_t k = 0; k < result.parameters.num_components(); ++k) {
+      errors.push_back(errors_of(result, k));
+      if (result.bootstrap) model->component_extras.push_back(bootstrap_record(*result.bootstrap, data.num_items(), k));
+    }
+    model->set_errors(std::move(errors));
     if (result.errors && !result.errors->log_ties.empty()) {
-      // Of delta itself, by the delta method.
+      Record errors_of_ties;  // of delta itself, by the delta method
       for (std::size_t o = 0; o < result.errors->log_ties.size(); ++o)
-        model->extras["ties_standard_errors"][std::to_string(result.parameters.ties.orders[o])] =
-            result.errors->log_ties[o] * std::exp(result.parameters.ties.log_delta[o]);
+        errors_of_ties.set(std::to_string(result.parameters.ties.orders[o]),
+                           result.errors->log_ties[o] * std::exp(result.parameters.ties.log_delta[o]));
+      model->extras.set("ties_standard_errors", errors_of_ties);
     }
     outcome.model = std::move(model);
     return outcome;
   }
-
-  std::unique_ptr<FittedModel> load(const nlohmann::json& model) const override { return load_mixture(model); }
 };
 
 }  // namespace

@@ -5,12 +5,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "caucus/base/parallel.h"
+#include "caucus/data/weights.h"
 #include "caucus/infer/pl_mixture/bootstrap.h"
 #include "caucus/infer/pl_mixture/gibbs.h"
 #include "caucus/infer/pl_mixture/search.h"
 #include "caucus/infer/pl_mixture/start.h"
+#include "caucus/result/fitted_model.h"
 
 namespace caucus::pl_mixture {
 
@@ -21,49 +24,20 @@ constexpr double automatic_strength = 0.1;
 constexpr double information_budget = 5e8;  // multiplications, well under a second
 constexpr double most_information_rows = 3000;
 
-double entropy_of(const std::vector<double>& posterior, const RankingSet& rankings, std::size_t num) {
-  double entropy = 0.0;
-  for (std::size_t i = 0; i < rankings.size(); ++i)
-    for (std::size_t k = 0; k < num; ++k)
-      if (const double p = posterior[i * num + k]; p > 0.0) entropy -= rankings.weight(i) * p * std::log(p);
-  return entropy;
+// What lies beyond the spread that the likelihood sees is no number to go on with: its exponential may be none.
+void limit_spread(Parameters& parameters) {
+  for (std::size_t k = 0; k < parameters.num_components(); ++k) {
+    const auto utilities = parameters.component(k);
+    const double floor = *std::ranges::max_element(utilities) - max_spread;
+    for (double& utility : utilities) utility = std::max(utility, floor);
+  }
 }
 
-// Items of a component that are (almost) never chosen, or that (almost) never lose: their utilities have no finite maximum.
-std::vector<std::vector<std::size_t>> runaway_items(const Objective& objective, const std::vector<double>& posterior) {
-  constexpr double nothing = 1e-4;  // of a ranking
-  const Dataset& data = objective.data();
-  const std::size_t n = data.num_items(), num = objective.num_components();
-  std::vector<double> wins(num * n, 0.0), losses(num * n, 0.0), after_last(num, 0.0);
-  for (std::size_t i = 0; i < data.rankings.size(); ++i) {
-    const RankingView ranking = data.rankings[i];
-    const bool rest = data.unranked == Unranked::last && ranking.size() < n;
-    std::size_t num_groups = 0;
-    ranking.for_each_group([&](std::span<const ItemId>) { ++num_groups; });
-    for (std::size_t k = 0; k < num; ++k) {
-      const double q = data.rankings.weight(i) * posterior[i * num + k];
-      std::size_t g = 0;
-      ranking.for_each_group([&](std::span<const ItemId> group) {
-        const bool choice = group.size() > 1 || rest || g + 1 < num_groups;  // a last single item is no choice
-        for (ItemId item : group) {
-          if (choice) wins[k * n + item] += q;
-          // A tie is a loss too; an unlisted item loses every stage, so listed ones give back the stages after theirs.
-          losses[k * n + item] +=
-              q * static_cast<double>(g + (group.size() > 1 ? 1 : 0)) - (rest ? q * static_cast<double>(num_groups) : 0.0);
-        }
-        ++g;
-      });
-      if (rest) after_last[k] += q * static_cast<double>(num_groups);
-    }
-  }
-  std::vector<std::vector<std::size_t>> result(num);
-  for (std::size_t k = 0; k < num; ++k) {
-    for (std::size_t i = 0; i < n; ++i) {
-      const double lost = losses[k * n + i] + after_last[k];
-      if (wins[k * n + i] < nothing || lost < nothing + 1e-10 * after_last[k]) result[k].push_back(i);
-    }
-  }
-  return result;
+std::vector<Pieces> pieces_at(const Objective& objective, const Parameters& parameters, const Connectivity& graph,
+                              double one_ballot) {
+  std::vector<double> posterior;
+  objective.evaluate(parameters, &posterior);
+  return find_pieces(objective, parameters, posterior, graph, one_ballot);
 }
 
 std::string list_items(const Dataset& data, const std::vector<std::size_t>& items) {
@@ -107,11 +81,13 @@ PosteriorResult summarise(const std::vector<Parameters>& draws, std::vector<doub
 }
 
 // Burn-in starts at the maximum-likelihood estimate; the answer is the posterior mean after label switching is undone.
-Solution sample_posterior(const Objective& objective, const Options& options, const Run& run, Solution start, Result& result) {
+Solution sample_posterior(const Objective& objective, const Connectivity& graph, const Options& options, const Run& run,
+                          Solution start, Result& result) {
   if (options.burnin >= options.sweeps)
     throw UsageError(fmt::format("burnin = {} leaves none of {} sweeps", options.burnin, options.sweeps));
   const GibbsOptions gibbs{options.sweeps,     options.burnin,       options.prior_shape,
                            options.prior_rate, options.prior_weight, !options.estimate_weights};
+  limit_spread(start.parameters);
   start.parameters.centre_all();
   GibbsDraws draws = gibbs_chain(objective, gibbs, start.parameters, run);
   start.trace = draws.loglik;
@@ -130,9 +106,24 @@ Solution sample_posterior(const Objective& objective, const Options& options, co
     result.posterior = summarise(draws.kept, draws.loglik);
     start.parameters.utilities = result.posterior->mean;
     start.parameters.weights = result.posterior->weight_mean;
-    if (pass == 0) align_draws(start.parameters, draws.kept);
+    if (pass > 0) break;
+    align_draws(start.parameters, draws.kept);
+    // Items that only the prior holds must not move the others.
+    const std::vector<Pieces> pieces = pieces_at(objective, start.parameters, graph, 1.0);  // counts only
+    for (Parameters& draw : draws.kept) centre_on_references(pieces, draw);
   }
   return start;
+}
+
+// Of what the data do not bound there are no errors and no intervals.
+void forget_unbounded(Result& result, std::size_t num_items) {
+  std::vector<std::vector<double>*> lists;
+  if (result.bootstrap) lists = {&result.bootstrap->utilities, &result.bootstrap->utilities_low, &result.bootstrap->utilities_high};
+  if (result.posterior)
+    for (auto* list : {&result.posterior->deviation, &result.posterior->low, &result.posterior->high}) lists.push_back(list);
+  for (std::size_t k = 0; k < result.unbounded.size(); ++k)
+    for (std::size_t i : result.unbounded[k])
+      for (auto* list : lists) (*list)[k * num_items + i] = std::numeric_limits<double>::quiet_NaN();
 }
 
 }  // namespace
@@ -150,7 +141,9 @@ Result fit(const Dataset& data, const Options& options, const Run& run, const st
     result.warnings.push_back(std::move(message));
   };
   const Connectivity graph = connectivity(data);
-  result.strength = options.regularization.value_or(graph.strongly_connected ? 0.0 : automatic_strength);
+  // Weights that are no counts have no scale of their own: a ballot is this much of them (data/weights.h).
+  const double size = effective_size(data.rankings), one_ballot = size > 0.0 ? result.num_rankings / size : 1.0;
+  result.strength = options.regularization.value_or(graph.strongly_connected ? 0.0 : automatic_strength * one_ballot);
   if (!graph.strongly_connected) {
     const std::string what = describe(graph, data);
     if (result.strength > 0.0)
@@ -180,12 +173,10 @@ Result fit(const Dataset& data, const Options& options, const Run& run, const st
     Options searched = options;
     if (options.method == Method::gibbs) searched.method = Method::em;
     SearchResult found = search(objective, searched, run, init);
-    result.starts = found.starts;
-    result.starts_finished = found.finished;
-    result.starts_agreeing = found.agreeing;
+    result.starts = found.record;
     solution = std::move(found.best);
-    if (options.method == Method::gibbs && objective.total_weight() > 0.0 && result.stop_reason != StopReason::interrupted)
-      solution = sample_posterior(objective, options, run, std::move(solution), result);
+    if (options.method == Method::gibbs && objective.total_weight() > 0.0 && !was_cut_short(solution.stop_reason))
+      solution = sample_posterior(objective, graph, options, run, std::move(solution), result);
   }
   result.iterations = solution.iterations;
   result.stop_reason = solution.stop_reason;
@@ -199,14 +190,15 @@ Result fit(const Dataset& data, const Options& options, const Run& run, const st
   const bool want_errors = maximum && (options.standard_errors == Toggle::on ||
                                        (options.standard_errors == Toggle::automatic && rows <= most_information_rows &&
                                         information_cost(objective) <= information_budget));
+  std::vector<Pieces> pieces = pieces_at(objective, parameters, graph, one_ballot);
   if (want_errors && objective.total_weight() > 0.0 && result.stop_reason == StopReason::converged) {
     const Eigen::MatrixXd information = observed_information(objective, parameters);
     // The maximum to the last digits while the matrix is at hand; it hardly changes on the way.
-    newton_step(objective, information, parameters, fixed_weights);
-    Uncertainty errors = uncertainty(objective, parameters, information, fixed_weights);
+    newton_step(objective, information, parameters, fixed_weights, pieces);
+    Uncertainty errors = uncertainty(objective, parameters, information / one_ballot, fixed_weights, pieces);
     if (errors.usable)
       result.errors = std::move(errors);
-    else if (graph.strongly_connected || result.strength > 0.0)
+    else
       warn("the observed information is singular at the estimate: no standard errors");
   }
 
@@ -215,31 +207,24 @@ Result fit(const Dataset& data, const Options& options, const Run& run, const st
   result.loglik = last.loglik;
   // A fit that was stopped before its first step has no trace yet.
   if (result.trace.empty() || result.trace.back() != last.objective()) result.trace.push_back(last.objective());
-  result.entropy = entropy_of(posterior, data.rankings, num);
-  result.infinite.assign(num, {});
-  if (num == 1) {
-    for (std::size_t i = 0; i < data.num_items(); ++i)
-      if (graph.side_of_item[i] != Side::inside) result.infinite[0].push_back(i);
-  } else {
-    result.infinite = runaway_items(objective, posterior);
-    for (std::size_t k = 0; k < num; ++k) {
-      if (last.responsibility[k] < 1.0) {
-        warn(fmt::format("group {} is empty: less than one ranking belongs to it", k + 1));
-      } else if (!result.infinite[k].empty()) {
-        warn(fmt::format("group {}: {} never chosen or never beaten there: the utilities have no finite maximum and are flagged",
-                         k + 1, list_items(data, result.infinite[k])));
-      }
+  result.entropy = membership_entropy(posterior, data.rankings, num);
+  for (std::size_t k = 0; k < num; ++k) {
+    result.unbounded.push_back(pieces[k].unbounded());
+    if (num == 1) break;  // said above
+    if (last.responsibility[k] < one_ballot) {
+      warn(fmt::format("group {} is empty: less than one ranking belongs to it", k + 1));
+    } else if (!result.unbounded[k].empty()) {
+      warn(
+          fmt::format("group {}: {} cannot be placed against the rest (there never chosen, never beaten, or never compared): the "
+                      "utilities have no finite maximum and are flagged",
+                      k + 1, list_items(data, result.unbounded[k])));
     }
   }
-  // What lies beyond the spread that the likelihood sees is no number to show; such items are flagged above.
-  for (std::size_t k = 0; k < num; ++k) {
-    const auto utilities = parameters.component(k);
-    const double floor = *std::ranges::max_element(utilities) - max_spread;
-    for (double& utility : utilities) utility = std::max(utility, floor);
-  }
-  parameters.centre_all();
-  if (options.bootstrap > 0 && result.stop_reason != StopReason::interrupted && objective.total_weight() > 0.0)
-    result.bootstrap = bootstrap(data, parameters, options, result.strength, run, result.stop_reason);
+  limit_spread(parameters);  // such items are flagged above
+  centre_on_references(pieces, parameters);
+  if (options.bootstrap > 0 && !was_cut_short(result.stop_reason) && objective.total_weight() > 0.0)
+    result.bootstrap = bootstrap(data, parameters, pieces, options, result.strength, run, result.stop_reason);
+  forget_unbounded(result, data.num_items());
   result.parameters = std::move(parameters);
   return result;
 }

@@ -12,6 +12,7 @@
 #include "caucus/infer/pl_mixture/parameters.h"
 #include "caucus/infer/pl_mixture/solver.h"
 #include "caucus/infer/run.h"
+#include "caucus/infer/search_record.h"
 
 namespace caucus::pl_mixture {
 
@@ -37,12 +38,10 @@ struct Result {
   double entropy = 0.0;   // of the memberships
   double strength = 0.0;  // regularization used
   int iterations = 0;
-  int starts = 1;
-  int starts_finished = 1;  // run to the end
-  int starts_agreeing = 1;  // of those, ended within 1e-6 (relative) of the best
+  SearchRecord starts{1, 1, 1, 1};
   StopReason stop_reason = StopReason::converged;
   std::vector<double> trace;
-  std::vector<std::vector<std::size_t>> infinite;  // per component: items whose maximum-likelihood utility is not finite
+  std::vector<std::vector<std::size_t>> unbounded;  // per component: items that the data do not tie to its reference (pieces.h)
   std::optional<Uncertainty> errors;
   std::optional<BootstrapResult> bootstrap;
   std::optional<PosteriorResult> posterior;

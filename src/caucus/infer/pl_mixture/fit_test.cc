@@ -51,6 +51,34 @@ TEST(BestKnown, MixturesByAPlainFit) {
   EXPECT_NEAR(fit_loglik(apa, {{"components", "2"}}), -26838.721, 1e-3);
 }
 
+// Few starts lead to these: one in fifteen at German goals, where the others end at -6795.83.
+TEST(BestKnown, OptimaThatFewStartsLeadTo) {
+  const std::string goals = shared_data("classic/german_goals.soc"), north = shared_data("preflib/00001-00000001.soi");
+  CAUCUS_NEEDS(goals);
+  int found = 0;
+  for (const char* seed : {"1", "2", "3", "4", "5"}) {
+    caucus::Run run;
+    run.threads = 1;
+    run.seed = std::stoull(seed);
+    const FitOutcome outcome = make_pl_mixture_family()->fit(read_dataset(goals), {{"components", "2"}}, run);
+    found += outcome.summary.loglik > -6774.88 ? 1 : 0;
+    EXPECT_LE(outcome.summary.starts->chance_of_a_better.value(), 0.2);
+  }
+  EXPECT_GE(found, 4);
+  EXPECT_NEAR(fit_loglik(north, {{"components", "3"}}), -397343.937, 1e-2);
+}
+
+TEST(Search, MoreRestartsAreNeverWorse) {
+  const Dataset data = testing::draw(testing::random_parameters(4, 6, 81, 1.2), 300, Kind::top, 15);
+  double before = -infinity;
+  for (int restarts = 1; restarts <= 17; restarts += 2) {
+    const double loglik =
+        fit(data, parse_options<Options>({{"components", "4"}, {"restarts", std::to_string(restarts)}}), caucus::Run{}).loglik;
+    EXPECT_GE(loglik, before - 1e-6 * std::abs(before)) << restarts;
+    before = std::max(before, loglik);
+  }
+}
+
 TEST(Methods, EndAtTheSameMaximumFromTheSameStart) {
   for (const char* file : {"preflib/00014-00000001.soc", "classic/apa1980_complete.soc", "preflib/00001-00000001.soi",
                            "preflib/00001-00000002.soi", "preflib/00001-00000003.soi"}) {
@@ -260,7 +288,13 @@ void expect_finite(const Result& result) {
   for (double v : result.parameters.weights) total += v;
   EXPECT_NEAR(total, 1.0, 1e-9);
   if (!result.errors) return;
-  for (double v : result.errors->utilities) EXPECT_TRUE(std::isfinite(v));
+  // An error for every item but those that are said to have none.
+  const std::size_t n = result.parameters.num_items;
+  for (std::size_t j = 0; j < result.errors->utilities.size(); ++j) {
+    const auto& unbounded = result.unbounded[j / n];
+    const bool known = std::ranges::find(unbounded, j % n) == unbounded.end();
+    EXPECT_EQ(std::isfinite(result.errors->utilities[j]), known);
+  }
 }
 
 TEST(Trouble, DegenerateDataGetAnAnswerNeverNan) {
@@ -293,7 +327,7 @@ TEST(Trouble, DegenerateDataGetAnAnswerNeverNan) {
 TEST(Trouble, InfiniteItemsAreFlaggedAndNamed) {
   const Dataset data = from_orders(4, {{0, 1, 2, 3}, {0, 2, 1, 3}, {0, 1, 3, 2}, {0, 3, 1, 2}});
   const Result result = fit(data, Options{}, caucus::Run{});
-  ASSERT_EQ(result.infinite[0], std::vector<std::size_t>{0});
+  ASSERT_EQ(result.unbounded[0], std::vector<std::size_t>{0});
   ASSERT_FALSE(result.warnings.empty());
   EXPECT_NE(result.warnings[0].find("'item 0'"), std::string::npos);
   EXPECT_GT(result.strength, 0.0);
@@ -310,8 +344,10 @@ TEST(Family, RefusesByNameAndLoadsAHandWrittenModel) {
     EXPECT_NE(std::string(error.what()).find("em-lsr"), std::string::npos);
     EXPECT_NE(std::string(error.what()).find("ties"), std::string::npos);
   }
-  const auto model = family->load(nlohmann::json::parse(
-      R"({"schema":"caucus.model/1","family":"pl","items":["a","b"],"components":[{"weight":0.25,"utilities":[1,0]},{"weight":0.75,"utilities":[0,0]}]})"));
+  const ModelDocument written = ModelDocument::parse(
+      R"({"schema":"caucus.model/1","family":"pl","items":["a","b"],"components":[{"weight":0.25,"utilities":[1,0]},{"weight":0.75,"utilities":[0,0]}]})",
+      "test");
+  const auto model = family->load(written.record());
   Dataset data = from_orders(2, {{0, 1}});
   data.items = {"a", "b"};
   EXPECT_NEAR(log_probs(*model, data, 1)[0], std::log(0.25 / (1.0 + std::exp(-1.0)) + 0.375), 1e-12);
@@ -320,11 +356,8 @@ TEST(Family, RefusesByNameAndLoadsAHandWrittenModel) {
   const caucus::Run run;
   const FitOutcome outcome = family->fit(tied, {}, run);
   EXPECT_EQ(outcome.summary.num_parameters, 4 + 2);
-  const auto again = family->load([&] {
-    nlohmann::json json = outcome.model->to_json();
-    json["items"] = tied.items;
-    return json;
-  }());
+  const ModelDocument file = ModelDocument::parse(model_text(*outcome.model), "test");
+  const auto again = family->load(file.record());
   const auto before = log_probs(*outcome.model, tied, 1), after = log_probs(*again, tied, 1);
   double total = 0.0;
   for (std::size_t i = 0; i < before.size(); ++i) {

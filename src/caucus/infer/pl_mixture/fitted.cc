@@ -84,43 +84,46 @@ Sample FittedMixture::sample(const SampleRequest& request) const {
   return result;
 }
 
-nlohmann::json FittedMixture::to_json() const {
-  nlohmann::json json = extras;
-  json["components"] = nlohmann::json::array();
-  for (std::size_t k = 0; k < num_components(); ++k) {
-    nlohmann::json component = k < component_extras.size() ? component_extras[k] : nlohmann::json::object();
-    component["weight"] = parameters_.weights[k];
+std::vector<Group> FittedMixture::groups() const {
+  std::vector<Group> result(num_components());
+  for (std::size_t k = 0; k < result.size(); ++k) {
+    result[k].weight = parameters_.weights[k];
     const auto utilities = parameters_.component(k);
-    component["utilities"] = std::vector<double>(utilities.begin(), utilities.end());
-    json["components"].push_back(std::move(component));
+    result[k].utilities.assign(utilities.begin(), utilities.end());
   }
-  json["unranked"] = name_of(unranked());
-  if (!parameters_.ties.empty()) {
-    json["ties"] = nlohmann::json::object();
-    for (std::size_t o = 0; o < parameters_.ties.orders.size(); ++o)
-      json["ties"][std::to_string(parameters_.ties.orders[o])] = std::exp(parameters_.ties.log_delta[o]);
-  }
-  return json;
+  return result;
 }
 
-std::unique_ptr<FittedMixture> load_mixture(const nlohmann::json& model) {
-  std::vector<std::string> items = model_json::items(model);
-  const auto& components = model_json::components(model);
-  Parameters parameters(components.size(), items.size());
-  parameters.weights = model_json::weights(components);
-  for (std::size_t k = 0; k < components.size(); ++k)
-    std::ranges::copy(model_json::numbers(components[k], "utilities", items.size(), fmt::format("components[{}]", k)),
-                      parameters.component(k).begin());
-  if (const auto ties = model.find("ties"); ties != model.end()) {
-    if (!ties->is_object()) throw DataError("model file: ties: expected an object of tie strengths by order");
+GroupLaw FittedMixture::law(std::size_t group) const {
+  const auto utilities = parameters_.component(group);
+  return plackett_luce_law({utilities.begin(), utilities.end()});
+}
+
+void FittedMixture::write(Record& model, std::span<Record> components) const {
+  model = extras;
+  for (std::size_t k = 0; k < component_extras.size(); ++k) components[k] = component_extras[k];
+  if (parameters_.ties.empty()) return;
+  Record ties;
+  for (std::size_t o = 0; o < parameters_.ties.orders.size(); ++o)
+    ties.set(std::to_string(parameters_.ties.orders[o]), std::exp(parameters_.ties.log_delta[o]));
+  model.set("ties", ties);
+}
+
+std::unique_ptr<FittedMixture> load_mixture(const ModelRecord& file) {
+  const std::size_t n = file.items.size();
+  Parameters parameters(file.components.size(), n);
+  parameters.weights = file.weights();
+  for (std::size_t k = 0; k < file.components.size(); ++k)
+    std::ranges::copy(file.components[k].numbers("utilities", n), parameters.component(k).begin());
+  if (file.model.has("ties")) {
+    const RecordView ties = file.model.object("ties");
     std::vector<std::pair<int, double>> strengths;
-    for (const auto& [key, value] : ties->items()) {
+    for (const std::string& key : ties.keys()) {
       int order = 0;
       const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), order);
-      if (error != std::errc() || end != key.data() + key.size() || order < 2)
-        throw DataError(fmt::format("model file: ties.{}: expected a tie order, 2 or more", key));
-      const double delta = model_json::number(*ties, key.c_str(), "ties");
-      if (!(delta > 0.0)) throw DataError(fmt::format("model file: ties.{}: expected a positive number", key));
+      if (error != std::errc() || end != key.data() + key.size() || order < 2) ties.fail(key, "a tie order, 2 or more");
+      const double delta = ties.number(key);
+      if (!(delta > 0.0)) ties.fail(key, "a positive number");
       strengths.emplace_back(order, std::log(delta));
     }
     std::ranges::sort(strengths);
@@ -129,7 +132,7 @@ std::unique_ptr<FittedMixture> load_mixture(const nlohmann::json& model) {
       parameters.ties.log_delta.push_back(log_delta);
     }
   }
-  return std::make_unique<FittedMixture>(std::move(items), model_json::unranked(model), std::move(parameters));
+  return std::make_unique<FittedMixture>(file.items, file.unranked, std::move(parameters));
 }
 
 }  // namespace caucus::pl_mixture

@@ -7,6 +7,7 @@
 
 #include "caucus/infer/pl_mixture/parameters.h"
 #include "caucus/result/fitted_model.h"
+#include "caucus/result/model_record.h"
 
 namespace caucus::pl_mixture {
 
@@ -15,23 +16,28 @@ class FittedMixture : public FittedModel {
   FittedMixture(std::vector<std::string> items, Unranked unranked, Parameters parameters);
 
   const Parameters& parameters() const { return parameters_; }
-  // Keys merged into each component and beside "components" when the model is written.
-  std::vector<nlohmann::json> component_extras;
-  nlohmann::json extras = nlohmann::json::object();
+  // What a fit adds to the model file, to each component and beside them.
+  std::vector<Record> component_extras;
+  Record extras;
 
   std::string_view family() const override { return "pl"; }
   std::size_t num_components() const override { return parameters_.num_components(); }
   void check(const Dataset& data) const override;
   void log_joint(const Dataset& data, std::size_t first, std::size_t count, std::span<double> joint) const override;
   Sample sample(const SampleRequest& request) const override;
-  nlohmann::json to_json() const override;
+  GroupLaw law(std::size_t group) const override;
+  bool ties_are_outcomes() const override { return !parameters_.ties.empty(); }
+  void write(Record& model, std::span<Record> components) const override;
+
+ protected:
+  std::vector<Group> groups() const override;
 
  private:
   Parameters parameters_;
   std::vector<PlackettLuce> models_;
 };
 
-// From the keys of a model file.
-std::unique_ptr<FittedMixture> load_mixture(const nlohmann::json& model);
+// From a model file.
+std::unique_ptr<FittedMixture> load_mixture(const ModelRecord& file);
 
 }  // namespace caucus::pl_mixture

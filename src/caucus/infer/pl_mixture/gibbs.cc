@@ -109,11 +109,13 @@ class BlockSweep {
   void add(const Item* items, const Batch::Group& group, std::size_t k, double voters) {
     const double* worths = &state_.worths[k * n_];
     double rest = 0.0;
+    bool rest_is_light = false;
     if (group.implicit) {
       double listed = 0.0;
       for (std::size_t p = 0; p < group.stages; ++p) listed += worths[items[p]];
       rest = totals_[k] - listed;
-      if (rest < 1e-4 * totals_[k]) {
+      rest_is_light = rest < 1e-4 * totals_[k];
+      if (rest_is_light) {
         std::ranges::fill(mark_, 0);
         for (std::size_t p = 0; p < group.stages; ++p) mark_[items[p]] = 1;
         rest = 0.0;
@@ -135,7 +137,11 @@ class BlockSweep {
       time[items[p]] += so_far;
       left_[p] = so_far;
     }
-    if (group.implicit) {
+    if (rest_is_light) {
+      // Their wait may be so much longer than the listed items' that adding and taking it back would leave noise for the latter.
+      for (std::size_t i = 0; i < n_; ++i)
+        if (mark_[i] == 0) time[i] += so_far;
+    } else if (group.implicit) {
       counts_.everyone[k] += so_far;
       for (std::size_t p = 0; p < group.stages; ++p) time[items[p]] -= so_far;
     } else {
@@ -203,7 +209,7 @@ double gibbs_sweep(const Objective& objective, const GibbsOptions& options, std:
     // The likelihood does not see the scale: given the proportions the total has its prior distribution, and drawing it afresh
     // (the waiting times are drawn anew before they are used again) lets the chain move freely along it.
     const double scale = random.gamma(static_cast<double>(n) * options.prior_shape) / options.prior_rate / sum_worths;
-    for (std::size_t i = 0; i < n; ++i) own[i] *= scale;
+    for (std::size_t i = 0; i < n; ++i) own[i] = std::max(own[i] * scale, 1e-300);
   }
   if (!options.fixed_weights && num > 1) {
     std::vector<double> concentration;

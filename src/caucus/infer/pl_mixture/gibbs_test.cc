@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <numbers>
+#include <tuple>
 
 #include "caucus/infer/pl_mixture/fit.h"
 #include "caucus/infer/pl_mixture/fitted.h"
@@ -102,6 +103,45 @@ TEST(Gibbs, WholeNumberWeightsOnly) {
   std::vector<double> weights(data.rankings.size(), 1.5);
   data.rankings = data.rankings.with_weights(weights);
   EXPECT_THROW(fit(data, parse_options<Options>({{"method", "gibbs"}}), caucus::Run{}), DataError);
+}
+
+// Few short ballots: the chain starts at utilities at the edge, where the unlisted items weigh next to nothing and their waiting
+// times drowned those of the listed ones, until worths were no numbers and the matching of labels never ended.
+TEST(Gibbs, StartsAtTheEdgeAndStaysFinite) {
+  Dataset data;
+  data.items = testing::names(4);
+  RankingSetBuilder builder;
+  const std::vector<std::tuple<ItemId, ItemId, double>> ballots{{0, 1, 6}, {0, 2, 6}, {0, 3, 3}, {1, 0, 7}, {1, 2, 6},
+                                                                {1, 3, 1}, {2, 0, 3}, {3, 0, 3}, {3, 1, 3}, {3, 2, 2}};
+  for (const auto& [first, second, count] : ballots) builder.add(std::vector<ItemId>{first, second}, count);
+  data.rankings = builder.build();
+  const Options options = parse_options<Options>({{"components", "2"}, {"method", "gibbs"}, {"regularization", "0"}});
+  for (std::uint64_t seed : {1, 2, 3, 37}) {
+    caucus::Run run;
+    run.seed = seed;
+    const Result result = fit(data, options, run);
+    ASSERT_TRUE(result.posterior);
+    for (double value : result.posterior->mean) EXPECT_LT(std::abs(value), 100.0) << "seed " << seed;
+    for (double value : result.posterior->loglik) EXPECT_TRUE(std::isfinite(value));
+  }
+}
+
+// A stop during the search is not followed by sampling.
+TEST(Gibbs, DoesNotSampleAfterAStop) {
+  const Dataset data = testing::draw(testing::random_parameters(2, 5, 1), 200, testing::Kind::complete, 1);
+  struct StopAtOnce : Observer {
+    Flow progress(const Progress& at) override {
+      sampled = sampled || at.phase == "sweep";
+      return Flow::stop;
+    }
+    bool sampled = false;
+  } observer;
+  caucus::Run run;
+  run.observer = &observer;
+  const Result result = fit(data, parse_options<Options>({{"components", "2"}, {"method", "gibbs"}}), run);
+  EXPECT_EQ(result.stop_reason, StopReason::interrupted);
+  EXPECT_FALSE(result.posterior);
+  EXPECT_FALSE(observer.sampled);
 }
 
 }  // namespace

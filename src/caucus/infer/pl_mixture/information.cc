@@ -4,6 +4,7 @@
 #include <Eigen/LU>
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "caucus/base/parallel.h"
 #include "caucus/infer/pl_mixture/eigen_index.h"
@@ -214,14 +215,20 @@ Matrix numerical_information(const Objective& objective, const Parameters& param
   return 0.5 * (result + result.transpose());
 }
 
-// Adds the constant directions that the likelihood does not see, scaled like the rest, so that the matrix can be inverted.
-void fix_gauge(const Objective& objective, std::size_t n, std::size_t num, bool fixed_weights, Matrix& information) {
-  const Matrix original = information;
+// Adds the constant direction of each piece, which the likelihood does not see, scaled like the rest, so that the matrix can be
+// inverted. A prior sees them all.
+void fix_gauge(const Objective& objective, const std::vector<Pieces>& pieces, bool fixed_weights, Matrix& information) {
+  const std::size_t n = objective.num_items(), num = objective.num_components();
   for (std::size_t k = 0; k < num; ++k) {
     if (objective.strength() > 0.0) break;
-    const double scale =
-        std::max(original.block(index(k * n), index(k * n), index(n), index(n)).trace() / static_cast<double>(n), 1e-300);
-    information.block(index(k * n), index(k * n), index(n), index(n)).array() += scale / static_cast<double>(n);
+    auto block = information.block(index(k * n), index(k * n), index(n), index(n));
+    const double scale = std::max(block.trace() / static_cast<double>(n), 1e-300);
+    std::vector<double> size(pieces[k].num_pieces(), 0.0);
+    for (std::size_t piece : pieces[k].piece_of_item) size[piece] += 1.0;
+    for (std::size_t i = 0; i < n; ++i)
+      for (std::size_t j = 0; j < n; ++j)
+        if (const std::size_t piece = pieces[k].piece_of_item[i]; piece == pieces[k].piece_of_item[j])
+          block(index(i), index(j)) += scale / size[piece];
   }
   if (num == 1) return;
   auto block = information.block(index(num * n), index(num * n), index(num), index(num));
@@ -232,6 +239,52 @@ void fix_gauge(const Objective& objective, std::size_t n, std::size_t num, bool 
   } else {
     block.array() += std::max(block.trace() / static_cast<double>(num), 1e-300);
   }
+}
+
+// The inverse of the information; empty where it is not positive definite. A direction of which the data say next to nothing gets
+// a standard error of about 30, so that the others keep theirs.
+Matrix inverse_information(const Matrix& information) {
+  constexpr double next_to_nothing = 1e-3;
+  const Index size = information.rows();
+  Matrix matrix = information;
+  for (int attempt = 0; attempt < 2; ++attempt, matrix.diagonal().array() += next_to_nothing) {
+    const Eigen::LLT<Matrix> cholesky(matrix);
+    if (cholesky.info() == Eigen::Success && cholesky.rcond() > 1e-14) return cholesky.solve(Matrix::Identity(size, size));
+  }
+  return {};
+}
+
+// Drops items from the reference, the worst first, until no error of the utilities centred on it is useless. Of two blocks that
+// nothing ties together the smaller goes.
+void drop_useless(const Matrix& covariance, Pieces& pieces) {
+  std::vector<std::size_t>& reference = pieces.reference;
+  Eigen::VectorXd rows = Eigen::VectorXd::Zero(covariance.rows());  // sums of covariances with the reference
+  for (std::size_t j : reference) rows += covariance.col(index(j));
+  while (reference.size() > 1) {
+    const double size = static_cast<double>(reference.size());
+    double total = 0.0, largest = 0.0;
+    for (std::size_t i : reference) total += rows[index(i)];
+    std::size_t worst = 0;
+    for (std::size_t at = 0; at < reference.size(); ++at) {
+      const Index i = index(reference[at]);
+      const double variance = covariance(i, i) - 2.0 * rows[i] / size + total / (size * size);
+      if (variance > largest) largest = variance, worst = at;
+    }
+    if (!(largest > useless_error * useless_error)) return;
+    const std::size_t item = reference[worst];
+    rows -= covariance.col(index(item));
+    reference.erase(reference.begin() + static_cast<std::ptrdiff_t>(worst));
+    pieces.piece_of_item[item] = pieces.num_pieces();
+  }
+  reference.clear();
+}
+
+// The part of a symmetric matrix that belongs to some items.
+Matrix part_of(const Matrix& matrix, const std::vector<std::size_t>& items) {
+  Matrix result(index(items.size()), index(items.size()));
+  for (std::size_t i = 0; i < items.size(); ++i)
+    for (std::size_t j = 0; j < items.size(); ++j) result(index(i), index(j)) = matrix(index(items[i]), index(items[j]));
+  return result;
 }
 
 }  // namespace
@@ -317,19 +370,24 @@ std::vector<double> quasi_variances(const Matrix& covariance) {
   return result;
 }
 
-Uncertainty uncertainty(const Objective& objective, const Parameters& parameters, const Matrix& information, bool fixed_weights) {
+Uncertainty uncertainty(const Objective& objective, const Parameters& parameters, const Matrix& information, bool fixed_weights,
+                        std::vector<Pieces>& pieces) {
   const std::size_t n = objective.num_items(), num = objective.num_components();
+  const double unknown = std::numeric_limits<double>::quiet_NaN();
   Uncertainty result;
   Matrix matrix = information;
-  fix_gauge(objective, n, num, fixed_weights, matrix);
-  const Eigen::LLT<Matrix> cholesky(matrix);
-  if (cholesky.info() != Eigen::Success || !(cholesky.rcond() > 1e-14)) return result;
-  const Index size = matrix.rows();
-  Matrix covariance = cholesky.solve(Matrix::Identity(size, size));
-  // To centred utilities and to weights on their own scale.
+  fix_gauge(objective, pieces, fixed_weights, matrix);
+  Matrix covariance = inverse_information(matrix);
+  if (covariance.size() == 0) return result;
+  const Index size = covariance.rows();
+  // To utilities centred on their reference and to weights on their own scale.
   Matrix map = Matrix::Identity(size, size);
-  for (std::size_t k = 0; k < num; ++k)
-    map.block(index(k * n), index(k * n), index(n), index(n)).array() -= 1.0 / static_cast<double>(n);
+  for (std::size_t k = 0; k < num; ++k) {
+    drop_useless(covariance.block(index(k * n), index(k * n), index(n), index(n)), pieces[k]);
+    for (std::size_t i = 0; i < n; ++i)
+      for (std::size_t j : pieces[k].reference)
+        map(index(k * n + i), index(k * n + j)) -= 1.0 / static_cast<double>(pieces[k].reference.size());
+  }
   if (num > 1) {
     auto block = map.block(index(num * n), index(num * n), index(num), index(num));
     for (std::size_t h = 0; h < num; ++h)
@@ -338,34 +396,39 @@ Uncertainty uncertainty(const Objective& objective, const Parameters& parameters
     if (fixed_weights) block.setZero();
   }
   covariance = map * covariance * map.transpose();
-  for (Index i = 0; i < size; ++i)
-    if (!std::isfinite(covariance(i, i)) || covariance(i, i) < -1e-9) return result;
-  const auto error = [&](std::size_t i) { return std::sqrt(std::max(covariance(index(i), index(i)), 0.0)); };
-  for (std::size_t j = 0; j < num * n; ++j) result.utilities.push_back(error(j));
+  const auto error = [&](std::size_t i) {
+    const double variance = covariance(index(i), index(i));
+    return std::isfinite(variance) && variance >= -1e-9 ? std::sqrt(std::max(variance, 0.0)) : unknown;
+  };
+  result.utilities.assign(num * n, unknown);
+  result.quasi.assign(num * n, unknown);
+  for (std::size_t k = 0; k < num; ++k) {
+    std::vector<std::size_t> rows;
+    for (std::size_t i : pieces[k].reference) rows.push_back(k * n + i);
+    for (std::size_t row : rows) {
+      result.utilities[row] = error(row);
+      if (std::isnan(result.utilities[row])) return Uncertainty{};
+    }
+    if (rows.size() > 500) continue;
+    const std::vector<double> variances = quasi_variances(part_of(covariance, rows));
+    // A negative quasi-variance has no standard error: then the component has none.
+    if (std::ranges::any_of(variances, [](double value) { return value < 0.0; })) continue;
+    for (std::size_t at = 0; at < variances.size(); ++at) result.quasi[rows[at]] = std::sqrt(variances[at]);
+  }
   if (num > 1)
     for (std::size_t k = 0; k < num; ++k) result.weights.push_back(error(num * n + k));
   for (std::size_t o = 0; o < parameters.ties.orders.size(); ++o)
     result.log_ties.push_back(error(num * n + (num > 1 ? num : 0) + o));
-  bool quasi = n <= 500;
-  for (std::size_t k = 0; quasi && k < num; ++k) {
-    const auto variances = quasi_variances(covariance.block(index(k * n), index(k * n), index(n), index(n)));
-    quasi = !variances.empty();
-    // A negative quasi-variance has no standard error: then none are given.
-    for (double value : variances) {
-      quasi = quasi && value >= 0.0;
-      result.quasi.push_back(std::sqrt(std::max(value, 0.0)));
-    }
-  }
-  if (!quasi) result.quasi.clear();
   result.covariance = std::move(covariance);
   result.usable = true;
   return result;
 }
 
-bool newton_step(const Objective& objective, const Matrix& information, Parameters& parameters, bool fixed_weights) {
+bool newton_step(const Objective& objective, const Matrix& information, Parameters& parameters, bool fixed_weights,
+                 const std::vector<Pieces>& pieces) {
   const std::size_t n = objective.num_items(), num = objective.num_components();
   Matrix matrix = information;
-  fix_gauge(objective, n, num, fixed_weights, matrix);
+  fix_gauge(objective, pieces, fixed_weights, matrix);
   std::vector<double> g = flat_gradient(objective, parameters);
   if (fixed_weights && num > 1) std::fill_n(g.begin() + static_cast<std::ptrdiff_t>(num * n), num, 0.0);
   const Eigen::LLT<Matrix> cholesky(matrix);

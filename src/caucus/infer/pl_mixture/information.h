@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "caucus/infer/pl_mixture/objective.h"
+#include "caucus/infer/pl_mixture/pieces.h"
 
 namespace caucus::pl_mixture {
 
@@ -17,21 +18,23 @@ double information_cost(const Objective& objective);
 Eigen::MatrixXd observed_information(const Objective& objective, const Parameters& parameters);
 
 struct Uncertainty {
-  std::vector<double> utilities;  // standard errors [k * n + i], of utilities centred to mean zero
-  std::vector<double> quasi;      // quasi-standard errors [k * n + i]; NaN-free: empty where they do not exist
+  std::vector<double> utilities;  // standard errors [k * n + i], of utilities centred on their reference; NaN outside it
+  std::vector<double> quasi;      // quasi-standard errors [k * n + i]; NaN where they do not exist
   std::vector<double> weights;    // [k]
   std::vector<double> log_ties;   // of log delta
   Eigen::MatrixXd covariance;     // of centred utilities, weights, log delta
   bool usable = false;            // false: the information matrix is singular or not positive definite
 };
+// `pieces` are those of find_pieces; items whose error says that the data do not bound them leave their reference.
 Uncertainty uncertainty(const Objective& objective, const Parameters& parameters, const Eigen::MatrixXd& information,
-                        bool fixed_weights);
+                        bool fixed_weights, std::vector<Pieces>& pieces);
 
 // Quasi-variances (Firth & de Menezes 2004): q_i + q_j as near as possible to var(u_i - u_j), in relative terms. Empty for fewer
 // than three items or where no positive solution is found.
 std::vector<double> quasi_variances(const Eigen::MatrixXd& covariance);
 
 // One Newton step of the objective with the given information; false if it does not raise the objective.
-bool newton_step(const Objective& objective, const Eigen::MatrixXd& information, Parameters& parameters, bool fixed_weights);
+bool newton_step(const Objective& objective, const Eigen::MatrixXd& information, Parameters& parameters, bool fixed_weights,
+                 const std::vector<Pieces>& pieces);
 
 }  // namespace caucus::pl_mixture

@@ -26,12 +26,12 @@ std::vector<double> shifted(std::span<const double> utilities) {
 }  // namespace
 
 Objective::Objective(const Dataset& data, std::size_t num_components, double strength, int threads)
-    : data_(&data), num_components_(num_components), strength_(strength), threads_(threads) {
+    : data_(&data), num_components_(num_components), strength_(strength), threads_(threads), batch_(std::make_shared<Batch>()) {
   const RankingSet& rankings = data.rankings;
   if (!rankings.has_ties()) {
-    batch_ = make_batch(data);
-    total_weight_ = batch_.total_weight - batch_.silent_weight;
-    silent_weight_ = batch_.silent_weight;
+    batch_ = std::make_shared<Batch>(make_batch(data));
+    total_weight_ = batch_->total_weight - batch_->silent_weight;
+    silent_weight_ = batch_->silent_weight;
     return;
   }
   std::map<int, double> counts;
@@ -47,6 +47,11 @@ Objective::Objective(const Dataset& data, std::size_t num_components, double str
     tie_orders_.push_back(order);
     tie_counts_.push_back(count);
   }
+}
+
+Objective::Objective(const Objective& other, std::size_t num_components, int threads) : Objective(other) {
+  num_components_ = num_components;
+  threads_ = threads;
 }
 
 Evaluation Objective::evaluate(const Parameters& parameters, std::vector<double>* posterior) const {
@@ -77,14 +82,14 @@ Evaluation Objective::evaluate_strict(const Parameters& parameters, std::vector<
   }
   PassInput input{worths, prior, num, nullptr, nullptr};
   if (posterior != nullptr) {
-    kept.resize(batch_.count * num);
+    kept.resize(batch_->count * num);
     input.posterior = kept.data();
   }
   if (rows != nullptr) {
-    row_kept.resize(batch_.count);
+    row_kept.resize(batch_->count);
     input.row_loglik = row_kept.data();
   }
-  const PassSums sums = run_pass(batch_, input, threads_);
+  const PassSums sums = run_pass(*batch_, input, threads_);
   Evaluation result;
   result.loglik = sums.loglik;
   result.responsibility.assign(sums.responsibility.begin(), sums.responsibility.begin() + static_cast<std::ptrdiff_t>(num));
@@ -100,12 +105,12 @@ Evaluation Objective::evaluate_strict(const Parameters& parameters, std::vector<
     posterior->assign(data_->rankings.size() * num, 0.0);
     for (std::size_t i = 0; i < data_->rankings.size(); ++i)
       for (std::size_t k = 0; k < num; ++k) (*posterior)[i * num + k] = parameters.weights[k];
-    for (std::size_t r = 0; r < batch_.count; ++r)
-      for (std::size_t k = 0; k < num; ++k) (*posterior)[batch_.source[r] * num + k] = kept[r * num + k];
+    for (std::size_t r = 0; r < batch_->count; ++r)
+      for (std::size_t k = 0; k < num; ++k) (*posterior)[batch_->source[r] * num + k] = kept[r * num + k];
   }
   if (rows != nullptr) {
     rows->assign(data_->rankings.size(), 0.0);
-    for (std::size_t r = 0; r < batch_.count; ++r) (*rows)[batch_.source[r]] = row_kept[r];
+    for (std::size_t r = 0; r < batch_->count; ++r) (*rows)[batch_->source[r]] = row_kept[r];
   }
   return result;
 }

@@ -1,6 +1,7 @@
 // The log-likelihood of a mixture, its gradient, and what the update steps need, in one pass over the data.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "caucus/infer/pl_mixture/batch.h"
@@ -26,8 +27,10 @@ class Objective {
  public:
   // strength: each item wins and loses that many pseudo-comparisons with an item of utility 0, in every component.
   Objective(const Dataset& data, std::size_t num_components, double strength, int threads);
+  // The same data under another number of components or threads.
+  Objective(const Objective& other, std::size_t num_components, int threads);
 
-  const Batch& batch() const { return batch_; }
+  const Batch& batch() const { return *batch_; }
   const Dataset& data() const { return *data_; }
   std::size_t num_items() const { return data_->num_items(); }
   std::size_t num_components() const { return num_components_; }
@@ -53,7 +56,7 @@ class Objective {
   std::size_t num_components_;
   double strength_;
   int threads_;
-  Batch batch_;  // strict rankings only
+  std::shared_ptr<const Batch> batch_;  // strict rankings only, else empty
   std::vector<int> tie_orders_;
   std::vector<double> tie_counts_;
   double total_weight_ = 0.0;

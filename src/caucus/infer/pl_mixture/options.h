@@ -69,9 +69,10 @@ struct Options {
     return std::tuple{
         field("components", &O::components, 1, 1000, "number of groups"),
         field("method", &O::method, "how to fit"),
-        field("init", &O::init, "where to start; auto tries spectral and random starts and keeps the best"),
+        field("init", &O::init, "where to start; auto takes spectral, random, k-means and ballots in turn and keeps the best"),
         field("init-file", &O::init_file, "with init = file: a model file of this family to start from"),
-        field("restarts", &O::restarts, 1, 100000, "number of starts; auto: 1 for one group, more with more groups"),
+        field("restarts", &O::restarts, 1, 100000,
+              "number of starts; auto: as many as a fixed amount of work allows, fewer where they agree"),
         field("iterations", &O::iterations, 1, 1e9, "most passes over the data per start"),
         field("tolerance", &O::tolerance, 0, 1,
               "distance from the local maximum that counts as converged, relative to the log-likelihood"),

@@ -2,194 +2,191 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
+#include <atomic>
 #include <memory>
-#include <numeric>
 
-#include "caucus/base/random.h"
+#include "caucus/infer/multistart.h"
 #include "caucus/infer/pl_mixture/start.h"
+#include "caucus/infer/regroup.h"
 
 namespace caucus::pl_mixture {
 
 namespace {
 
-bool stopped(const Solution& solution) {
-  return solution.stop_reason == StopReason::interrupted || solution.stop_reason == StopReason::time_limit;
+// Work is counted in stored items times lanes, and passes over them: about a nanosecond each. A step has its own cost, of some 60
+// operations per parameter.
+constexpr double budget = 1.2e9, most_per_pass = 1.2e6, part_per_pass = 4e5;
+constexpr double tie_cost = 12.0;  // of a scalar tie pass, in units of the strict one
+
+double pass_cost(const Objective& objective) {
+  const auto lanes = static_cast<double>(padded_components(objective.num_components()));
+  const auto stored = static_cast<double>(objective.data().rankings.items().size());
+  const auto parameters = static_cast<double>(objective.num_components() * objective.num_items());
+  return lanes * stored * (objective.has_ties() ? tie_cost : 1.0) + 60.0 * parameters + 2000.0;
 }
 
-bool better(const Solution& a, const Solution& b) { return a.objective > b.objective; }
-
-// A random part of the rankings that is enough to tell good starts from bad ones, or nothing where all are few.
-std::unique_ptr<Dataset> screening_part(const Objective& objective, std::uint64_t seed) {
+// Enough of the rankings to tell optima apart, or nothing where all are few. Not with ties: a part might lack a tie order.
+std::unique_ptr<Dataset> part_of(const Objective& objective, std::uint64_t seed) {
   const Dataset& data = objective.data();
-  const std::size_t size = std::max<std::size_t>(1000, 30 * objective.num_components() * objective.num_items());
-  if (data.rankings.size() < 2 * size) return nullptr;
+  const double cost = pass_cost(objective);
+  if (cost <= most_per_pass || objective.has_ties()) return nullptr;
+  const double size = part_per_pass / cost * static_cast<double>(data.rankings.size());
+  const double least = 30.0 * static_cast<double>(objective.num_components() * objective.num_items());
+  const auto count = static_cast<std::size_t>(std::max(size, least));
+  if (data.rankings.size() < 2 * count) return nullptr;
   RandomStream random(seed, Purpose::initialise, ~std::uint64_t{0});
   auto part = std::make_unique<Dataset>();
   part->items = data.items;
   part->unranked = data.unranked;
   part->source = data.source;
-  RankingSetBuilder builder;
-  const RankingSet& rankings = data.rankings;
-  // One from each of `size` equal stretches: neighbours in a file are often alike.
-  for (std::size_t s = 0; s < size; ++s) {
-    const std::size_t begin = rankings.size() * s / size, end = rankings.size() * (s + 1) / size;
-    const std::size_t i = begin + random.below(end - begin);
-    const auto ends = rankings.has_ties() ? rankings.group_ends().subspan(rankings.offsets()[i], rankings.length(i))
-                                          : std::span<const std::uint8_t>{};
-    builder.add(rankings[i].items(), rankings.weight(i), ends);
-  }
-  part->rankings = builder.build();
+  part->rankings = draw_by_weight(data.rankings, count, random);
   return part;
 }
 
-class Search {
+class Problem {
  public:
-  Search(const Objective& objective, const Options& options, const Run& run)
-      : objective_(objective), options_(options), run_(run), starts_(objective, options, run.seed) {}
+  using Solution = pl_mixture::Solution;
+  using Point = Parameters;
 
-  SearchResult run_all(int restarts) {
-    // A start from labels comes on top, and first, so that it is run to the end.
-    warm_ = run_.labels.size() == objective_.data().rankings.size() && objective_.num_components() > 1 ? 1 : 0;
-    restarts += warm_;
-    if (options_.method == Method::em && restarts > 1) return halving(restarts);
-    std::vector<Solution> field;
-    int spent = 0;
-    for (int r = 0; r < restarts; ++r) {
-      const std::string phase =
-          restarts == 1 ? std::string(name_of(options_.method)) : fmt::format("start {} of {}", r + 1, restarts);
-      field.push_back(go(objective_, options_.method, start(r), options_.iterations, phase));
-      spent += field.back().iterations;
-      if (stopped(field.back())) break;
-    }
-    return finish(field, spent, restarts);
+  Problem(const Objective& objective, const Options& options, const Run& run, int restarts)
+      : objective_(objective), options_(options), observer_(run.observer), run_(run), restarts_(restarts) {
+    run_.observer = &observer_;
+    if (options.method == Method::em && restarts != 1) part_ = part_of(objective, run.seed);
+    // One of many need not be exact to be told from the others; the best is polished.
+    tolerance_ = options.method == Method::em && restarts != 1 ? std::max(1e-5, options.tolerance) : options.tolerance;
+    // Starts run side by side, one thread each.
+    if (part_)
+      seen_.emplace(*part_, objective.num_components(), objective.strength(), 1);
+    else
+      seen_.emplace(objective, objective.num_components(), restarts == 1 ? objective.threads() : 1);
+    starts_.emplace(*seen_, options, run.seed);
+    // A start from labels comes on top, and first.
+    warm_ = run.labels.size() == objective.data().rankings.size() && objective.num_components() > 1 ? 1 : 0;
   }
+
+  int warm() const { return warm_; }
+  bool on_part() const { return part_ != nullptr; }
+
+  Solution start(int number) {
+    const std::string phase = restarts_ == 1   ? std::string(name_of(options_.method))
+                              : restarts_ == 0 ? fmt::format("start {}", number + 1)
+                                               : fmt::format("start {} of {}", number + 1, restarts_ + warm_);
+    return go(*seen_, first_point(number), options_.iterations, phase);
+  }
+  std::vector<Parameters> moves(const Solution& best, int time) const {
+    Standing standing;
+    seen_->evaluate(best.parameters, &standing.memberships);
+    standing.log_probs = seen_->row_logliks(best.parameters);
+    RandomStream random(run_.seed, Purpose::permute, static_cast<std::uint64_t>(time));
+    std::vector<Parameters> points;
+    for (const Regrouping& move : starts_->regrouper().moves(standing, objective_.num_components(), random)) {
+      const Parameters fitted = labelled_start(*seen_, move.labels);
+      Parameters point = best.parameters;
+      for (std::size_t k : move.fresh) {
+        std::ranges::copy(fitted.component(k), point.component(k).begin());
+        if (options_.estimate_weights) point.weights[k] = fitted.weights[k];
+      }
+      const double total = sum(point.weights);
+      for (double& weight : point.weights) weight /= total;
+      points.push_back(std::move(point));
+    }
+    return points;
+  }
+  Solution attempt(const Parameters& point) { return go(*seen_, point, 15, "moves"); }
+  Solution finish(Solution solution) { return go_on(*seen_, std::move(solution), options_.iterations, "moves"); }
+  // On all rankings.
+  Solution refine(Solution solution) {
+    solution.trace.clear();
+    return go_on(objective_, std::move(solution), options_.iterations, "em");
+  }
+  // To the tolerance asked for, on all rankings and with all threads.
+  Solution polish(Solution solution) {
+    Solution last = go(objective_, solution.parameters, options_.iterations, "em", options_.tolerance);
+    last.trace.insert(last.trace.begin(), solution.trace.begin(), solution.trace.end());
+    return last;
+  }
+
+  static double value(const Solution& solution) { return solution.objective; }
+  double work(const Solution& solution) const { return solution.iterations * pass_cost(*seen_); }
+  static bool stopped(const Solution& solution) {
+    return solution.stop_reason == StopReason::interrupted || solution.stop_reason == StopReason::time_limit;
+  }
+  int passes() const { return passes_; }
 
  private:
-  Parameters start(int number) {
-    return number < warm_ ? starts_.from_labels(run_.labels)
-                          : starts_.make(options_.init, static_cast<std::uint64_t>(number - warm_));
+  Parameters first_point(int number) {
+    if (number >= warm_) return starts_->make(options_.init, static_cast<std::uint64_t>(number - warm_));
+    Parameters start = labelled_start(objective_, run_.labels);
+    if (!options_.estimate_weights) start.weights.assign(start.num_components(), 1.0 / static_cast<double>(start.num_components()));
+    return start;
+  }
+  Solution go(const Objective& objective, Parameters start, int max_iterations, std::string_view phase, double tolerance = 0.0) {
+    const SolveOptions solve{max_iterations, tolerance > 0.0 ? tolerance : tolerance_, !options_.estimate_weights, phase};
+    Solution solution = run_method(objective, options_.method, options_.chain, std::move(start), solve, run_);
+    passes_ += solution.iterations;
+    return solution;
+  }
+  Solution go_on(const Objective& objective, Solution solution, int max_iterations, std::string_view phase) {
+    if (solution.stop_reason == StopReason::converged && &objective == &*seen_) return solution;
+    Solution next = go(objective, solution.parameters, max_iterations, phase);
+    next.trace.insert(next.trace.begin(), solution.trace.begin(), solution.trace.end());
+    return next;
   }
 
-  Solution go(const Objective& objective, Method method, Parameters start, int max_iterations, std::string_view phase) {
-    const SolveOptions solve{max_iterations, options_.tolerance, !options_.estimate_weights, phase};
-    return run_method(objective, method, options_.chain, std::move(start), solve, run_);
-  }
-
-  void go_on(const Objective& objective, Solution& solution, int max_iterations, int& spent) {
-    Solution next = go(objective, Method::em, solution.parameters, max_iterations, "em");
-    spent += next.iterations;
-    if (&objective == &objective_) next.trace.insert(next.trace.begin(), solution.trace.begin(), solution.trace.end());
-    solution = std::move(next);
-  }
-
-  SearchResult halving(int restarts) {
-    const std::unique_ptr<Dataset> part = screening_part(objective_, run_.seed);
-    std::optional<Objective> small;
-    // The small objective must not see another set of tie orders than the whole.
-    if (part && !objective_.has_ties())
-      small.emplace(*part, objective_.num_components(), objective_.strength(), objective_.threads());
-    const Objective& screen = small ? *small : objective_;
-    constexpr int short_run = 10;
-    std::vector<Solution> field;
-    int spent = 0;
-    bool cut_short = false;
-    for (int r = 0; r < restarts && !cut_short; ++r) {
-      const std::string phase = fmt::format("start {} of {}", r + 1, restarts);
-      field.push_back(go(screen, Method::em, start(r), short_run, phase));
-      spent += field.back().iterations;
-      cut_short = stopped(field.back());
-    }
-    Solution first = field.front();
-    first.trace.clear();
-    std::stable_sort(field.begin(), field.end(), better);
-    for (int limit = 2 * short_run; !cut_short && field.size() > finalists_for(small.has_value()); limit *= 2) {
-      field.resize(std::max(finalists_for(small.has_value()), field.size() / 2));
-      for (Solution& solution : field) {
-        if (solution.stop_reason != StopReason::iteration_limit) continue;
-        go_on(screen, solution, limit, spent);
-        cut_short = cut_short || stopped(solution);
-        if (cut_short) break;
-      }
-      std::stable_sort(field.begin(), field.end(), better);
-    }
-    if (small) {
-      // On all rankings from here on: finalists that reached the same place are one, and the first start always is one, because a
-      // part of the rankings may prefer another maximum than all of them do.
-      std::vector<Solution> distinct;
-      for (Solution& solution : field) {
-        const bool known = std::ranges::any_of(distinct, [&](const Solution& other) {
-          return std::abs(other.objective - solution.objective) <= 1e-6 * std::abs(solution.objective);
-        });
-        if (known) continue;
-        solution.trace.clear();
-        distinct.push_back(std::move(solution));
-        if (distinct.size() == most_on_all || cut_short) break;
-      }
-      field = std::move(distinct);
-      if (!cut_short) field.push_back(std::move(first));
-      for (Solution& solution : field) {
-        if (cut_short) break;
-        go_on(objective_, solution, short_run, spent);
-        cut_short = stopped(solution);
-      }
-      std::stable_sort(field.begin(), field.end(), better);
-      if (field.size() > 2) field.resize(2);
-    }
-    if (cut_short) field.resize(1);
-    for (Solution& solution : field)
-      if (solution.stop_reason == StopReason::iteration_limit) go_on(objective_, solution, options_.iterations, spent);
-    return finish(field, spent, restarts);
-  }
-
-  static std::size_t finalists_for(bool part) { return part ? most_on_all : finalists; }
-
-  static SearchResult finish(std::vector<Solution>& field, int spent, int restarts) {
-    std::stable_sort(field.begin(), field.end(), better);
-    SearchResult result;
-    result.starts = restarts;
-    result.finished = static_cast<int>(field.size());
-    result.agreeing = static_cast<int>(std::ranges::count_if(field, [&](const Solution& s) {
-      return s.objective >= field.front().objective - 1e-6 * std::abs(field.front().objective);
-    }));
-    result.best = std::move(field.front());
-    result.best.iterations = spent;
-    return result;
-  }
-
-  static constexpr std::size_t finalists = 3, most_on_all = 5;
   const Objective& objective_;
   const Options& options_;
-  const Run& run_;
-  Starts starts_;
-  int warm_ = 0;
+  SharedObserver observer_;
+  Run run_;
+  int restarts_, warm_ = 0;
+  std::unique_ptr<Dataset> part_;
+  std::optional<Objective> seen_;
+  std::optional<Starts> starts_;
+  double tolerance_;  // of the runs
+  std::atomic<int> passes_ = 0;
 };
+
+void check_init(const Objective& objective, const Options& options) {
+  if (options.components == 1) return;
+  const bool embeds = !objective.has_ties() && objective.num_items() > 1;
+  if ((options.init == Init::spectral || options.init == Init::kmeans) && !embeds)
+    throw UsageError(fmt::format("init = {} does not take rankings with ties; choose init = random", name_of(options.init)));
+  if (options.init == Init::moments && (objective.has_ties() || objective.data().unranked == Unranked::absent))
+    throw UsageError("init = moments takes complete rankings and ballots that stop early; choose init = spectral or random");
+  if (options.init == Init::tensor && objective.data().unranked == Unranked::absent)
+    throw UsageError(
+        "init = tensor takes complete rankings and ballots whose unlisted items are last; choose init = spectral or random");
+}
 
 }  // namespace
 
 SearchResult search(const Objective& objective, const Options& options, const Run& run, const std::optional<Parameters>& init) {
-  const int num = options.components;
+  SearchResult result;
   if (init) {
     Parameters start = *init;
     if (start.ties.orders != objective.tie_orders()) start.ties = initial_ties(objective);
     const SolveOptions solve{options.iterations, options.tolerance, !options.estimate_weights, name_of(options.method)};
-    SearchResult result;
     result.best = run_method(objective, options.method, options.chain, std::move(start), solve, run);
     return result;
   }
-  const bool embeds = !objective.has_ties() && objective.num_items() > 1;
-  if (num > 1 && (options.init == Init::spectral || options.init == Init::kmeans) && !embeds)
-    throw UsageError(fmt::format("init = {} does not take rankings with ties; choose init = random", name_of(options.init)));
-  if (num > 1 && options.init == Init::moments && (objective.has_ties() || objective.data().unranked == Unranked::absent))
-    throw UsageError("init = moments takes complete rankings and ballots that stop early; choose init = spectral or random");
-  if (options.init == Init::tensor && num > 1 && objective.data().unranked == Unranked::absent)
-    throw UsageError(
-        "init = tensor takes complete rankings and ballots whose unlisted items are last; choose init = spectral or random");
-  // A start from the first places alone, from k-means and the like is one thing; random ones want company.
-  const int automatic = options.method != Method::em ? 1 : std::min(2 + 2 * num, 30);
-  const bool trivial = num == 1 || !(objective.total_weight() > 0.0);
-  return Search(objective, options, run).run_all(trivial ? 1 : options.restarts.value_or(automatic));
+  check_init(objective, options);
+  // Methods other than em are asked for to see where one start of theirs leads.
+  const bool single =
+      options.components == 1 || !(objective.total_weight() > 0.0) || (options.method != Method::em && !options.restarts);
+  const int restarts = single ? 1 : options.restarts.value_or(0);
+  Problem problem(objective, options, run, restarts);
+  MultistartPlan plan;
+  if (restarts > 0) plan.starts = restarts + problem.warm();
+  plan.budget = budget;
+  plan.threads = restarts == 1 ? 1 : objective.threads();
+  plan.moves = options.method == Method::em;
+  plan.refined = problem.on_part() ? 2 : 0;
+  auto found = Multistart(problem, plan).run();
+  result.record = found.record;
+  if (found.stopped) found.best.stop_reason = run.out_of_time() ? StopReason::time_limit : StopReason::interrupted;
+  const bool rough = !found.stopped && options.method == Method::em && restarts != 1;
+  result.best = rough ? problem.polish(std::move(found.best)) : std::move(found.best);
+  result.best.iterations = problem.passes();
+  return result;
 }
 
 }  // namespace caucus::pl_mixture

@@ -9,6 +9,8 @@ namespace caucus::pl_mixture {
 
 namespace {
 
+constexpr int look_every = 20;  // steps
+
 // The free variables in one vector: utilities of all components, logits of the weights, logs of the tie strengths.
 struct Variables {
   std::size_t num_utilities, num_weights, num_ties;
@@ -91,10 +93,17 @@ Solution maximise(const Objective& objective, Parameters start, const SolveOptio
   gradient(objective, parameters, here, variables, g, metric);
   LbfgsMemory memory;
   int small_gains = 0;
+  double at_last_look = here.objective();
   StopReason why = StopReason::converged;
   for (int iteration = 0; solution.iterations < options.max_iterations; ++iteration) {
     if (run.report({options.phase, solution.iterations, options.max_iterations, here.objective()}, why) == Flow::stop)
       return finish(why);
+
+    // Where components run to the edge, gains go on for thousands of steps and change nothing that is shown.
+    if (iteration % look_every == look_every - 1) {
+      if (here.objective() - at_last_look <= 0.02 * options.tolerance * scale) return finish(StopReason::converged);
+      at_last_look = here.objective();
+    }
 
     std::vector<double> direction;
     double slope = 0.0;

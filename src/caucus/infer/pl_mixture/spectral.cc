@@ -12,6 +12,7 @@
 #include "caucus/base/random.h"
 #include "caucus/infer/kmeans.h"
 #include "caucus/infer/pl_mixture/eigen_index.h"
+#include "caucus/infer/regroup.h"
 
 namespace caucus::pl_mixture {
 
@@ -21,21 +22,25 @@ using Eigen::Index;
 
 constexpr std::size_t most_bytes = std::size_t{48} << 20;
 
-// Distinct rankings for the embedding: all, or a random part with inclusion by weight left to the weights.
-std::vector<std::uint32_t> choose_rankings(const Dataset& data, std::uint64_t seed, std::size_t most_rankings) {
-  std::vector<std::uint32_t> chosen;
-  for (std::size_t i = 0; i < data.rankings.size(); ++i)
-    if (data.rankings.weight(i) > 0.0 && data.rankings.length(i) > (data.unranked == Unranked::absent ? 1u : 0u))
-      chosen.push_back(static_cast<std::uint32_t>(i));
+// Distinct rankings for the embedding: all that say something, or a part drawn by weight, so that ballots that thousands cast stay.
+Embedding::Chosen choose_rankings(const Dataset& data, std::uint64_t seed, std::size_t most_rankings) {
+  Embedding::Chosen all;
+  for (std::size_t i = 0; i < data.rankings.size(); ++i) {
+    if (!(data.rankings.weight(i) > 0.0) || data.rankings.length(i) <= (data.unranked == Unranked::absent ? 1u : 0u)) continue;
+    all.rankings.push_back(static_cast<std::uint32_t>(i));
+    all.weights.push_back(data.rankings.weight(i));
+  }
   const std::size_t n = data.num_items();
   const std::size_t bytes = std::max<std::size_t>(n * (n + 7) / 16 * 2, 1);
   const std::size_t limit = std::clamp<std::size_t>(most_bytes / bytes, std::min<std::size_t>(50, most_rankings), most_rankings);
-  if (chosen.size() <= limit) return chosen;
+  if (all.rankings.size() <= limit) return all;
   RandomStream random(seed, Purpose::svd, 1);
-  for (std::size_t i = 0; i < limit; ++i) std::swap(chosen[i], chosen[i + random.below(chosen.size() - i)]);
-  chosen.resize(limit);
-  std::ranges::sort(chosen);
-  return chosen;
+  Embedding::Chosen part;
+  draw_by_weight(all.weights, limit, random, [&](std::size_t i, double hits) {
+    part.rankings.push_back(all.rankings[i]);
+    part.weights.push_back(hits);
+  });
+  return part;
 }
 
 double linked(double share, Link link) {
@@ -51,10 +56,8 @@ double linked(double share, Link link) {
 Embedding::Embedding(const Dataset& data, std::uint64_t seed, int threads, std::size_t most_rankings)
     : Embedding(data, choose_rankings(data, seed, most_rankings), threads) {}
 
-Embedding::Embedding(const Dataset& data, std::vector<std::uint32_t> chosen, int threads)
-    : data_(&data), threads_(threads), bits_(data, chosen, threads) {
-  for (std::uint32_t r : chosen) weights_.push_back(data.rankings.weight(r));
-}
+Embedding::Embedding(const Dataset& data, Chosen chosen, int threads)
+    : data_(&data), threads_(threads), weights_(std::move(chosen.weights)), bits_(data, chosen.rankings, threads) {}
 
 TruncatedSvd truncated_svd(const Embedding& embedding, std::size_t rank, bool centre, std::uint64_t seed) {
   const PairBits& bits = embedding.bits();

@@ -20,6 +20,10 @@ struct SpectralOptions {
 // The embedding of a data set, of a random part of it where it is large (starts do not need more), with weights.
 class Embedding {
  public:
+  struct Chosen {
+    std::vector<std::uint32_t> rankings;
+    std::vector<double> weights;
+  };
   Embedding(const Dataset& data, std::uint64_t seed, int threads, std::size_t most_rankings = 20'000);
 
   const PairBits& bits() const { return bits_; }
@@ -28,7 +32,7 @@ class Embedding {
   int threads() const { return threads_; }
 
  private:
-  Embedding(const Dataset& data, std::vector<std::uint32_t> chosen, int threads);
+  Embedding(const Dataset& data, Chosen chosen, int threads);
   const Dataset* data_;
   int threads_;
   std::vector<double> weights_;

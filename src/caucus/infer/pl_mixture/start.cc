@@ -6,6 +6,7 @@
 #include "caucus/base/random.h"
 #include "caucus/infer/mallows_tensor/start.h"
 #include "caucus/infer/pl_mixture/moments.h"
+#include "caucus/infer/pl_mixture/solver.h"
 
 namespace caucus::pl_mixture {
 
@@ -40,7 +41,10 @@ Parameters random_start(const Objective& objective, std::uint64_t seed, std::uin
 }  // namespace
 
 Starts::Starts(const Objective& objective, const Options& options, std::uint64_t seed)
-    : objective_(objective), options_(options), seed_(seed) {}
+    : objective_(objective),
+      options_(options),
+      seed_(seed),
+      regrouper_(objective.data().rankings, objective.num_items(), objective.data().unranked) {}
 Starts::~Starts() = default;
 
 bool Starts::can_embed() const { return !objective_.has_ties() && objective_.num_items() > 1 && objective_.batch().count > 0; }
@@ -49,29 +53,70 @@ const Embedding& Starts::embedding() {
   // One start among many need not see every ranking; a spectral fit asked for by name does.
   const bool one_of_many = options_.init == Init::automatic && options_.method != Method::spectral;
   const std::size_t most = one_of_many ? std::max<std::size_t>(1500, 60 * objective_.num_items()) : 20'000;
-  if (!embedding_) embedding_ = std::make_unique<Embedding>(objective_.data(), seed_, objective_.threads(), most);
+  std::call_once(embed_once_,
+                 [&] { embedding_ = std::make_unique<Embedding>(objective_.data(), seed_, objective_.threads(), most); });
   return *embedding_;
 }
+
+const TruncatedSvd& Starts::svd() {
+  std::call_once(svd_once_, [&] {
+    svd_ = std::make_unique<TruncatedSvd>(truncated_svd(embedding(), objective_.num_components() + 1, options_.center, seed_));
+  });
+  return *svd_;
+}
+
+Parameters Starts::around_ballots(bool surprising, std::uint64_t index) {
+  if (surprising)
+    std::call_once(expect_once_, [&] {
+      const Objective one(objective_, 1, objective_.threads());
+      Parameters flat(1, objective_.num_items());
+      flat.ties = initial_ties(objective_);
+      expected_ = one.row_logliks(maximise(one, std::move(flat), {30, 1e-4, false, "em"}, Run{}).parameters);
+    });
+  RandomStream random(seed_, Purpose::initialise, index);
+  return labelled_start(
+      objective_, regrouper_.around_ballots(objective_.num_components(),
+                                            surprising ? std::span<const double>(expected_) : std::span<const double>(), random));
+}
+
+namespace {
+
+// Kinds of automatic starts, in turn. Random ones are cheap and independent of everything; the others know something of the data.
+enum class Kind { spectral, random, ballots, kmeans, surprising };
+Kind kind_of(std::uint64_t index, bool can_embed) {
+  constexpr Kind turn[] = {Kind::spectral, Kind::random, Kind::ballots,    Kind::random,
+                           Kind::kmeans,   Kind::random, Kind::surprising, Kind::random};
+  const Kind kind = turn[index % std::size(turn)];
+  return !can_embed && (kind == Kind::spectral || kind == Kind::kmeans) ? Kind::ballots : kind;
+}
+
+}  // namespace
 
 Parameters Starts::make(Init kind, std::uint64_t index) {
   const std::size_t num = objective_.num_components();
   if (num == 1 && kind != Init::spectral) kind = Init::random;
   if (objective_.num_items() < 2 || objective_.batch().count == 0) kind = Init::random;  // nothing to embed or count
-  if (kind == Init::automatic) kind = index == 0 && can_embed() ? Init::spectral : Init::random;
   Parameters start(num, objective_.num_items());
-  // Restart r of k-means in start `index` has a stream of its own.
+  // Restart r of k-means in start `index` has a stream of its own. One start of many is to differ from the others, so all but the
+  // first take the first answer of k-means, not the best of many.
   const std::uint64_t stream = index * 100'000;
+  int kmeans_restarts = options_.kmeans_restarts;
+  if (kind == Init::automatic) {
+    const Kind turn = kind_of(index, can_embed());
+    if (index > 0) kmeans_restarts = 1;
+    kind = turn == Kind::spectral ? Init::spectral : turn == Kind::kmeans ? Init::kmeans : Init::random;
+    if (turn == Kind::ballots || turn == Kind::surprising) kind = Init::automatic;
+  }
   switch (kind) {
     case Init::spectral: {
-      const SpectralOptions spectral{options_.center, options_.rank_rule, options_.link, options_.kmeans_restarts};
+      const SpectralOptions spectral{options_.center, options_.rank_rule, options_.link, kmeans_restarts};
       const Embedding& points = embedding();
-      if (!svd_) svd_ = std::make_unique<TruncatedSvd>(truncated_svd(points, num + 1, options_.center, seed_));
-      start = cluster_parameters(points, spectral_clusters(points, num, spectral, seed_, stream, svd_.get()), num, options_.link);
+      start = cluster_parameters(points, spectral_clusters(points, num, spectral, seed_, stream, &svd()), num, options_.link);
       break;
     }
     case Init::kmeans:
-      start = cluster_parameters(embedding(), embedding_kmeans(embedding(), num, options_.kmeans_restarts, seed_, stream), num,
-                                 options_.link);
+      start =
+          cluster_parameters(embedding(), embedding_kmeans(embedding(), num, kmeans_restarts, seed_, stream), num, options_.link);
       break;
     case Init::moments:
       start = moments_start(objective_, seed_, index);
@@ -87,6 +132,9 @@ Parameters Starts::make(Init kind, std::uint64_t index) {
       start.centre_all();
       break;
     }
+    case Init::automatic:
+      start = around_ballots(kind_of(index, can_embed()) == Kind::surprising, index);
+      break;
     default:
       if (num > 1) start = random_start(objective_, seed_, index);
   }
@@ -95,9 +143,9 @@ Parameters Starts::make(Init kind, std::uint64_t index) {
   return start;
 }
 
-Parameters Starts::from_labels(std::span<const std::uint32_t> labels) const {
-  const Dataset& data = objective_.data();
-  const std::size_t num = objective_.num_components(), n = objective_.num_items();
+Parameters labelled_start(const Objective& objective, std::span<const std::uint32_t> labels) {
+  const Dataset& data = objective.data();
+  const std::size_t num = objective.num_components(), n = objective.num_items();
   Parameters start(num, n);
   std::vector<double> wins(num * n, 0.0), losses(num * n, 0.0), unlisted(num, 0.0), size(num, 0.0);
   for (std::size_t i = 0; i < data.rankings.size(); ++i) {
@@ -121,8 +169,7 @@ Parameters Starts::from_labels(std::span<const std::uint32_t> labels) const {
       start.utilities[k * n + i] = std::log((wins[k * n + i] + 1.0) / (std::max(0.0, losses[k * n + i] + unlisted[k]) + 1.0));
   }
   start.centre_all();
-  if (!options_.estimate_weights) start.weights.assign(num, 1.0 / static_cast<double>(num));
-  start.ties = initial_ties(objective_);
+  start.ties = initial_ties(objective);
   return start;
 }
 

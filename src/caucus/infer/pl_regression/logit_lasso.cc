@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "caucus/base/error.h"
 #include "caucus/base/numeric.h"
 #include "caucus/infer/pl_regression/bytes.h"
 
@@ -50,13 +51,16 @@ bool accept_left(double uniform, double lambda) {
 }  // namespace
 
 double sample_logistic_scale(double r, RandomStream& stream) {
+  if (!std::isfinite(r)) throw DataError("logit-lasso: a coefficient is no longer a number; scale the covariates");
   r = std::max(std::abs(r), 1e-150);
-  for (;;) {
+  // Nearly every proposal is taken (Holmes & Held 2006): this many refusals in a row do not happen to numbers.
+  for (int attempt = 0; attempt < 100'000; ++attempt) {
     // GIG(1/2, 1, r^2): the reciprocal of an inverse Gaussian of mean 1 / r and shape 1, times 1.
     const double lambda = 1.0 / sample_inverse_gaussian(1.0 / r, 1.0, stream);
     const double uniform = stream.uniform_open();
     if (lambda > 4.0 / 3.0 ? accept_right(uniform, lambda) : accept_left(uniform, lambda)) return lambda;
   }
+  throw DataError("logit-lasso: no scale could be drawn; scale the covariates");
 }
 
 double sample_truncated_logistic(double location, bool above, RandomStream& stream) {

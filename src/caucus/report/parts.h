@@ -1,4 +1,4 @@
-// The parts of a report's data, one function each; report_data.cc puts them together.
+// The parts of a report's data, one function each; data.cc puts them together.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,12 @@
 #include <vector>
 
 #include "caucus/data/dataset.h"
+#include "caucus/result/fit_summary.h"
 #include "caucus/result/fitted_model.h"
-#include "caucus/service/report_data.h"
+
+namespace caucus {
+struct ClassScores;
+}
 
 namespace caucus::report {
 
@@ -29,6 +33,10 @@ Json rounded(std::span<const double> values, int digits = 6);
 std::string percent(double share);
 std::string whole(double value);  // 12,345
 std::string list_words(const std::vector<std::string>& words);
+// The last part of a path; and a command or message in which every absolute path is cut to that. A page is sent to others: where
+// files lie on the author's machine is not for them.
+std::string file_name(const std::string& path);
+std::string without_paths(const std::string& text);
 
 // What a group thinks of every item.
 struct GroupView {
@@ -38,6 +46,8 @@ struct GroupView {
   std::vector<double> first;       // probability of the first place, by item
   std::vector<double> mean_place;  // from 1
   std::vector<double> pairs;       // of the chosen items, row above column, row-major
+  std::vector<ItemId> unbounded;   // items whose utility the data do not bound
+  Group profile;                   // the parameters and their errors; of no meaning for everyone
 };
 
 struct ModelView {
@@ -45,14 +55,11 @@ struct ModelView {
   std::vector<GroupView> groups;
   GroupView everyone;
   std::vector<ItemId> pair_items;
-  bool simulated = false;  // some probabilities are by simulation
-  std::size_t num_draws = 0;
+  std::size_t num_draws = 0;  // rankings drawn for what has no formula; 0: all by formula
 };
 
-// Probabilities of every group and of all voters together. Pairs are kept for the best-placed items as far as `pair_budget` numbers
-// go. O(K n^2) in closed form (Plackett-Luce, Mallows), by simulation else.
-ModelView view_model(const Json& model, const FittedModel* fitted, std::uint64_t seed, int threads,
-                     std::size_t pair_budget = 60000);
+// Every group and all voters together, as the model sees them.
+ModelView view_model(const FittedModel& model, std::uint64_t seed, int threads);
 
 // Memberships of the rankings in the data, summed up.
 struct VoterView {
@@ -75,11 +82,22 @@ Json map_json(const BallotMap& map, const VoterView& voters, const Dataset& data
 
 Json data_json(const Dataset& data);
 // Parametric bootstrap (evaluate/goodness.h) on at most 5000 ballots. Null where the data cannot be checked, with the reason in
-// `why_not`.
-Json goodness_json(const FittedModel& model, const Dataset& data, std::uint64_t seed, int threads, std::string& why_not);
-Json traces_json(const Json& model);
-Json diagnostics_json(const Json& model, const VoterView* voters, const Dataset* data);
-Json clusters_json(const Json& model);
+// `why_not`. `misfits` gets the names of the checks that fail.
+Json goodness_json(const FittedModel& model, const Dataset& data, std::uint64_t seed, int threads, std::string& why_not,
+                   std::vector<std::string>& misfits);
+// Utilities of a group with their intervals, as a leaderboard needs them.
+struct Strengths {
+  std::vector<double> utilities;
+  std::vector<std::optional<std::pair<double, double>>> intervals;  // by item; empty: none known
+  std::vector<ItemId> unbounded;                                    // left out
+};
+// "leaderboard" of a model of battles: Elo's scale, 1000 the mean, and the ranks that clear differences leave open.
+Json leaderboard_json(std::span<const Strengths> groups);
+Json traces_json(const FitSummary& summary);
+// model: nullptr for a regression; voters and data: nullptr without rankings.
+Json diagnostics_json(const FitSummary& summary, const FittedModel* model, const VoterView* voters, const Dataset* data);
+// Null where the number of groups was fixed.
+Json clusters_json(const FitSummary& summary, std::size_t num_groups);
 Json regression_json(const Json& model, const ClassScores* scores);
 std::vector<std::string> regression_sentences(const Json& regression);
 
@@ -89,15 +107,16 @@ struct FamilyWords {
   std::string words;
 };
 FamilyWords family_words(const std::string& family);
-// What stands out in group k: positions of liked and rejected items.
-struct Taste {
-  std::vector<ItemId> likes, rejects;
-  bool clear = true;  // false: no item is clearly preferred
-};
-Taste taste(const ModelView& view, std::size_t group);
-std::string group_words(const ModelView& view, std::size_t group, std::optional<double> sure);
-std::vector<std::string> model_sentences(const ModelView& view, double num_rankings);
+// What a reader must know first, gravest first. given: the number of groups was set by hand; misfits: what the check of the fit
+// found wrong; share_sure: of the rankings, those that belong to their group with probability 0.9 or more.
+std::vector<std::string> caveats(const FitSummary& summary, std::size_t num_groups, bool given,
+                                 const std::vector<std::string>& misfits, std::optional<double> share_sure);
 std::vector<std::string> selection_sentences(const Json& selection);
+// The same without the criterion's name, to open a page with: what was chosen among what, and why if `select` says.
+std::vector<std::string> selection_words(const Json& selection);
 std::vector<std::string> comparison_sentences(const Json& comparison);
+// "selection" and "comparison" of a report from what `select` and `compare` wrote.
+Json selection_json(const Json& source, const std::string& family);
+Json comparison_json(const Json& source);
 
 }  // namespace caucus::report

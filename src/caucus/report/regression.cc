@@ -6,7 +6,8 @@
 #include <numeric>
 
 #include "caucus/evaluate/classification.h"
-#include "caucus/service/report_parts.h"
+#include "caucus/report/data.h"
+#include "caucus/report/parts.h"
 
 namespace caucus::report {
 

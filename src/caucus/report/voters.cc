@@ -7,7 +7,7 @@
 
 #include "caucus/base/numeric.h"
 #include "caucus/base/random.h"
-#include "caucus/service/report_parts.h"
+#include "caucus/report/parts.h"
 
 namespace caucus::report {
 

@@ -1,4 +1,4 @@
-#include "caucus/service/report_data.h"
+#include "caucus/report/data.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -12,9 +12,9 @@
 #include "caucus/base/random.h"
 #include "caucus/model/generalized_mallows.h"
 #include "caucus/model/mallows.h"
+#include "caucus/report/parts.h"
 #include "caucus/service/families.h"
 #include "caucus/service/model_file.h"
-#include "caucus/service/report_parts.h"
 
 namespace caucus {
 namespace {
@@ -87,7 +87,7 @@ void expect_group(const report::GroupView& group, const std::vector<ItemId>& pai
 TEST(ReportGroups, PlackettLuceAgreesWithEnumeration) {
   const std::vector<double> u = {0.9, -0.4, 0.3, -1.0, 0.2};
   const Json model = pl_model(names(5), {{1.0, u}});
-  const report::ModelView view = report::view_model(model, loaded(model).model.get(), 1, 1);
+  const report::ModelView view = report::view_model(*loaded(model).model, 1, 1);
   const Enumerated truth = enumerate(5, [&](std::span<const ItemId> order) {
     double total = 0.0;
     for (std::size_t p = 0; p < order.size(); ++p) {
@@ -97,7 +97,7 @@ TEST(ReportGroups, PlackettLuceAgreesWithEnumeration) {
     }
     return total;
   });
-  EXPECT_FALSE(view.simulated);
+  EXPECT_EQ(view.num_draws, 0U);
   EXPECT_EQ(view.groups[0].order, (std::vector<ItemId>{0, 2, 4, 1, 3}));
   expect_group(view.groups[0], view.pair_items, truth, 1e-9);
   expect_group(view.everyone, view.pair_items, truth, 1e-9);
@@ -109,7 +109,7 @@ TEST(ReportGroups, MallowsAgreesWithEnumeration) {
                       {"family", "mallows"},
                       {"items", names(5)},
                       {"components", {{{"weight", 1.0}, {"consensus", centre}, {"theta", 0.6}}}}};
-  const report::ModelView view = report::view_model(model, nullptr, 1, 1);
+  const report::ModelView view = report::view_model(*loaded(model).model, 1, 1);
   const Mallows mallows(centre, 0.6);
   expect_group(view.groups[0], view.pair_items,
                enumerate(5, [&](std::span<const ItemId> order) { return mallows.log_prob(RankingView(order)); }), 1e-9);
@@ -123,8 +123,8 @@ TEST(ReportGroups, GeneralizedMallowsAgreesWithEnumerationWithinSimulationError)
                         {"family", "gmallows"},
                         {"items", names(4)},
                         {"components", {{{"weight", 1.0}, {"consensus", centre}, {"theta", theta}, {"code", name_of(code)}}}}};
-    const report::ModelView view = report::view_model(model, nullptr, 1, 1);
-    EXPECT_TRUE(view.simulated);
+    const report::ModelView view = report::view_model(*loaded(model).model, 1, 1);
+    EXPECT_GT(view.num_draws, 0U);
     const GeneralizedMallows exact(centre, theta, code);
     // 4000 draws: a probability is off by more than 5 standard errors (0.04) with probability below 1e-6.
     expect_group(view.groups[0], view.pair_items,
@@ -139,7 +139,8 @@ TEST(ReportData, AModelWrittenByHandIsEnough) {
   EXPECT_EQ(data["schema"], "caucus.report/1");
   const Json& model = data["models"][0];
   ASSERT_EQ(model["groups"].size(), 2U);
-  EXPECT_EQ(model["groups"][0]["words"], "Group 1, 70% of voters: prefers item 0 and item 1, rejects item 4.");
+  EXPECT_EQ(model["groups"][0]["words"],
+            "78% put item 0 first (0.2% elsewhere); item 4 is placed low, 4.8 on average (1.2 elsewhere).");
   EXPECT_FALSE(model.contains("memberships"));
   EXPECT_FALSE(data.contains("data"));
 }
@@ -160,9 +161,10 @@ TEST(ReportData, MembershipsAndWordsComeFromTheRankings) {
     EXPECT_NEAR(model["groups"][k]["sure"].get<double>(), group["very_sure"].get<double>() / group["count"].get<double>(), 1e-5);
   }
   EXPECT_NEAR(total, 2000.0, 1e-6);
-  EXPECT_NE(model["groups"][1]["words"].get<std::string>().find("prefers item 4 and item 3, rejects item 0; very sure of"),
-            std::string::npos)
-      << model["groups"][1]["words"];
+  const std::string words = model["groups"][1]["words"].get<std::string>();
+  EXPECT_NE(words.find(" put item 4 first ("), std::string::npos) << words;
+  EXPECT_NE(words.find("; item 0 is placed low, "), std::string::npos) << words;
+  EXPECT_NE(words.find(" of its members belong to it clearly."), std::string::npos) << words;
   EXPECT_EQ(model["sentences"][0], "The 2,000 rankings fall into 2 groups.");
   EXPECT_EQ(json["data"]["num_rankings"], 2000);
   EXPECT_EQ(json["title"], "votes.soc");
@@ -275,15 +277,35 @@ TEST(ReportData, SelectionAndComparisonAreReadAndPutIntoWords) {
 }
 
 TEST(ReportData, ClusterCountsAndCoClusteringOfADirichletProcess) {
-  const Json model = {
-      {"components", {{{"weight", 0.6}}, {{"weight", 0.4}}}},
-      {"posterior",
-       {{"num_clusters", {{"2", 70}, {"3", 30}}},
-        {"coclustering", {{"labels", {1, 2, 1}}, {"values", {{1.0, 0.1, 0.9}, {0.1, 1.0, 0.2}, {0.9, 0.2, 1.0}}}}}}}};
-  const Json clusters = report::clusters_json(model);
+  FitSummary summary;
+  Posterior& posterior = summary.posterior.emplace();
+  posterior.num_groups = {{2, 70}, {3, 30}};
+  posterior.co_clustering = CoClustering{{0, 1, 0}, {{1.0, 0.1, 0.9}, {0.1, 1.0, 0.2}, {0.9, 0.2, 1.0}}};
+  const Json clusters = report::clusters_json(summary, 2);
   EXPECT_EQ(clusters["num_clusters"], Json({{2, 70}, {3, 30}}));
   EXPECT_EQ(clusters["coclustering"]["labels"], Json({0, 0, 1}));
   EXPECT_EQ(clusters["coclustering"]["values"], Json({1000, 900, 100, 900, 1000, 200, 100, 200, 1000}));
+}
+
+TEST(ReportData, ASamplerThatEndedAsToldIsNoLimit) {
+  FitSummary summary;
+  summary.loglik = -10.0;
+  summary.stop_reason = StopReason::iteration_limit;
+  EXPECT_EQ(report::diagnostics_json(summary, nullptr, nullptr, nullptr)[0]["good"], false);
+  summary.posterior.emplace();
+  const Json row = report::diagnostics_json(summary, nullptr, nullptr, nullptr)[0];
+  EXPECT_EQ(row["value"], "all rounds done");
+  EXPECT_FALSE(row.contains("good"));
+}
+
+TEST(ReportData, IntervalsSayWhatTheyCover) {
+  Json model = opposite();
+  for (Json& component : model["components"]) component["weight_interval"] = {{"low", 0.4}, {"high", 0.8}, {"level", 0.9}};
+  ReportRequest request;
+  request.models.push_back(loaded(model));
+  const Json group = report_data(request)["models"][0]["groups"][0];
+  EXPECT_EQ(group["weight_interval"], Json({0.4, 0.8}));
+  EXPECT_EQ(group["weight_level"], 0.9);
 }
 
 TEST(ReportData, ARegressionHasCoefficientsIntervalsAndScores) {

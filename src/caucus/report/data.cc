@@ -1,4 +1,4 @@
-#include "caucus/service/report_data.h"
+#include "caucus/report/data.h"
 
 #include <fmt/format.h>
 
@@ -7,10 +7,13 @@
 #include <numeric>
 
 #include "caucus/base/error.h"
+#include "caucus/evaluate/group_shares.h"
+#include "caucus/report/counted.h"
+#include "caucus/report/parts.h"
+#include "caucus/result/model_json.h"
 #include "caucus/result/regression_schema.h"
 #include "caucus/service/families.h"
 #include "caucus/service/model_file.h"
-#include "caucus/service/report_parts.h"
 
 namespace caucus {
 
@@ -31,132 +34,67 @@ constexpr std::size_t full_budget = 15000, group_budget = 55000;
 struct Parts {
   report::ModelView view;
   report::VoterView voters;
-  std::shared_ptr<Dataset> data;  // matched to the model; nullptr: none
-  std::size_t num_shown = 0;      // groups
+  std::shared_ptr<Dataset> data;           // matched to the model; nullptr: none
+  std::optional<report::Counted> counted;  // what the data hold
+  std::vector<report::GroupFacts> facts;   // of each group
+  std::vector<report::Description> words;  // likewise
+  std::size_t num_shown = 0;               // groups
 };
 
 Json interval(double low, double high) { return {rounded(low, 5), rounded(high, 5)}; }
 
-// A component with the intervals that its family keeps in "fit" instead: standard errors and bootstrap intervals by group.
-Json with_errors(const Json& model, std::size_t k) {
-  const Json* components = find(model, {"components"});
-  Json component = components != nullptr && k < components->size() ? (*components)[k] : Json::object();
-  const auto entry = [&](std::initializer_list<const char*> path) -> const Json* {
-    const Json* list = find(model, path);
-    return list != nullptr && list->is_array() && k < list->size() ? &(*list)[k] : nullptr;
-  };
-  if (const Json* error = entry({"fit", "standard_errors", "weight"}); error != nullptr && error->is_number())
-    component["weight_standard_error"] = *error;
-  if (const Json* error = entry({"fit", "standard_errors", "theta"}); error != nullptr)
-    component[error->is_array() ? "theta_standard_errors" : "theta_standard_error"] = *error;
-  if (const Json* stable = entry({"fit", "stability", "components"}); stable != nullptr && stable->is_object())
-    for (const char* name : {"weight", "theta"})
-      if (const std::vector<double> ends = numbers_at(*stable, {fmt::format("{}_95", name).c_str()}, 2);
-          !ends.empty() && std::isfinite(ends[0]) && std::isfinite(ends[1])) {
-        component[fmt::format("{}_low", name)] = ends[0];
-        component[fmt::format("{}_high", name)] = ends[1];
-      }
-  return component;
-}
-
-// Intervals as the file has them: posterior draws, bootstrap, else estimate +- 1.96 standard errors.
-Json weight_interval(const Json& component, double weight) {
-  for (const char* home : {"posterior", "bootstrap"})
-    if (const auto low = number_at(component, {home, "weight_low"}), high = number_at(component, {home, "weight_high"});
-        low && high)
-      return interval(*low, *high);
-  if (const auto low = number_at(component, {"weight_low"}), high = number_at(component, {"weight_high"}); low && high)
-    return interval(*low, *high);
-  const auto error = number_at(component, {"weight_standard_error"});
-  return error && *error > 0.0 ? interval(std::max(0.0, weight - 1.96 * *error), std::min(1.0, weight + 1.96 * *error))
-                               : Json(nullptr);
-}
-
-Json list_intervals(const Json& component, const char* name, const std::vector<double>& centre) {
-  const std::size_t n = centre.size();
-  const std::string low_key = fmt::format("{}_low", name), high_key = fmt::format("{}_high", name);
-  std::vector<double> low, high;
-  for (const char* home : {"posterior", "bootstrap"}) {
-    low = numbers_at(component, {home, low_key.c_str()}, n);
-    high = numbers_at(component, {home, high_key.c_str()}, n);
-    if (!low.empty() && !high.empty()) break;
-  }
-  if (low.empty() || high.empty()) {
-    low = numbers_at(component, {low_key.c_str()}, n);
-    high = numbers_at(component, {high_key.c_str()}, n);
-  }
-  if (low.empty() || high.empty()) {
-    const bool utilities = std::string_view(name) == "utilities";
-    std::vector<double> errors = numbers_at(component, {utilities ? "quasi_standard_errors" : "theta_standard_errors"}, n);
-    if (errors.empty()) errors = numbers_at(component, {utilities ? "standard_errors" : "theta_standard_error"}, n);
-    if (errors.empty()) return nullptr;
-    low = high = centre;
-    for (std::size_t i = 0; i < n; ++i) {
-      low[i] -= 1.96 * errors[i];
-      high[i] += 1.96 * errors[i];
-    }
-  }
+// Intervals of a list of numbers, moved by -shift, and what they cover; nothing where none is known.
+template <class Find>
+void add_intervals(Json& json, const char* name, const char* level, std::size_t count, double shift, Find&& find_one) {
   Json list = Json::array();
-  for (std::size_t i = 0; i < n; ++i)
-    list.push_back(std::isfinite(low[i]) && std::isfinite(high[i]) ? interval(low[i], high[i]) : Json(nullptr));
-  return list;
-}
-
-Json theta_json(const Json& component, Json& intervals) {
-  const Json* theta = find(component, {"theta"});
-  if (theta == nullptr) return nullptr;
-  if (theta->is_array()) {
-    const std::vector<double> values = numbers_at(component, {"theta"});
-    intervals = list_intervals(component, "theta", values);
-    if (const Json* given = find(component, {"theta_intervals"});
-        intervals.is_null() && given != nullptr && given->is_array() && given->size() == values.size())
-      intervals = *given;
-    return rounded(values, 5);
+  std::optional<double> covers;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::optional<Interval> one = find_one(i);
+    if (one) covers = one->level;
+    list.push_back(one ? interval(one->low - shift, one->high - shift) : Json(nullptr));
   }
-  if (!theta->is_number()) return nullptr;
-  const double value = theta->get<double>();
-  std::optional<double> low = number_at(component, {"theta_low"}), high = number_at(component, {"theta_high"});
-  if (!low) low = number_at(component, {"bootstrap", "theta_low"}), high = number_at(component, {"bootstrap", "theta_high"});
-  if (const auto error = number_at(component, {"theta_standard_error"}); !low && error)
-    low = std::max(0.0, value - 1.96 * *error), high = value + 1.96 * *error;
-  if (low && high) intervals = Json::array({interval(*low, *high)});
-  return rounded(value, 5);
+  if (!covers) return;
+  json[name] = std::move(list);
+  json[level] = *covers;
 }
 
-Json group_json(const Parts& parts, const Json& component, std::size_t k, bool full) {
-  const report::GroupView& group = parts.view.groups[k];
-  const std::size_t n = parts.view.items.size();
-  Json json = {{"label", k + 1}, {"weight", rounded(group.weight)}, {"order", group.order}};
-  if (Json found = weight_interval(component, group.weight); !found.is_null()) json["weight_interval"] = std::move(found);
-  if (const auto size = number_at(component, {"size"})) json["size"] = rounded(*size);
-  std::optional<double> sure;
-  if (!parts.voters.label.empty() && parts.view.groups.size() > 1) {
-    double very = 0.0, all = 0.0;
-    for (std::size_t i = 0; i < parts.voters.label.size(); ++i) {
-      if (parts.voters.label[i] != k) continue;
-      const double w = parts.data->rankings.weight(i);
-      all += w;
-      if (parts.voters.certainty[i] >= 0.9) very += w;
+double bounded_mean(const report::GroupView& group) {
+  double sum = 0.0;
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < group.utilities.size(); ++i)
+    if (std::find(group.unbounded.begin(), group.unbounded.end(), i) == group.unbounded.end()) {
+      sum += group.utilities[i];
+      ++count;
     }
-    if (all > 0.0) sure = very / all;
-    if (!json.contains("size")) json["size"] = rounded(all);
+  return count > 0 && !group.unbounded.empty() ? sum / static_cast<double>(count) : 0.0;
+}
+
+Json group_json(const Parts& parts, std::size_t k, bool full) {
+  const report::GroupView& group = parts.view.groups[k];
+  const Group& profile = group.profile;
+  Json json = {{"label", k + 1}, {"weight", rounded(group.weight)}, {"order", group.order}};
+  if (const std::optional<Interval> found = profile.weight_interval()) {
+    json["weight_interval"] = interval(std::max(0.0, found->low), std::min(1.0, found->high));
+    json["weight_level"] = found->level;
   }
-  if (sure) json["sure"] = rounded(*sure);
-  const report::Taste found = report::taste(parts.view, k);
-  json["likes"] = found.likes;
-  json["rejects"] = found.rejects;
-  json["words"] = report::group_words(parts.view, k, sure);
+  if (profile.size) json["size"] = rounded(*profile.size);
+  json["name"] = parts.facts[k].name;
+  if (!profile.size && parts.counted && !parts.counted->groups.empty()) json["size"] = rounded(parts.counted->groups[k].total);
+  if (parts.facts[k].sure) json["sure"] = rounded(*parts.facts[k].sure);
+  json["likes"] = parts.words[k].likes;
+  json["rejects"] = parts.words[k].rejects;
+  json["words"] = parts.words[k].words;
   if (!group.utilities.empty()) {
-    json["utilities"] = rounded(group.utilities, full ? 5 : 3);
-    std::vector<std::size_t> unbounded;
-    for (const char* key : {"infinite", "infinite_items"})
-      if (const Json* list = find(component, {key}); list != nullptr && list->is_array())
-        for (const Json& item : *list)
-          if (item.is_number_unsigned() && item.get<std::size_t>() < n) unbounded.push_back(item.get<std::size_t>());
-    if (!unbounded.empty()) json["unbounded"] = unbounded;
+    // Utilities are free up to a common shift. Measured from the mean of the items that have a finite estimate, they do not move
+    // with those that have none.
+    const double shift = bounded_mean(group);
+    std::vector<double> utilities = group.utilities;
+    for (double& utility : utilities) utility -= shift;
+    json["utilities"] = rounded(utilities, full ? 5 : 3);
+    if (!group.unbounded.empty()) json["unbounded"] = group.unbounded;
     if (full)
-      if (Json intervals = list_intervals(component, "utilities", group.utilities); !intervals.is_null())
-        json["utility_intervals"] = std::move(intervals);
+      add_intervals(json, "utility_intervals", "utility_level", utilities.size(), shift,
+                    [&](std::size_t i) { return profile.utility_interval(i); });
   }
   if (full || group.utilities.empty()) json["mean_place"] = rounded(group.mean_place, 4);
   if (!group.first.empty()) {
@@ -164,10 +102,11 @@ Json group_json(const Parts& parts, const Json& component, std::size_t k, bool f
     for (double p : group.first) first.push_back(full ? rounded(p, 4) : rounded(std::round(1e5 * p) / 1e5, 4));
     json["first_place"] = std::move(first);
   }
-  Json intervals;
-  if (Json theta = theta_json(component, intervals); !theta.is_null()) {
-    json["theta"] = std::move(theta);
-    if (!intervals.is_null() && (full || intervals.size() == 1)) json["theta_intervals"] = std::move(intervals);
+  if (!profile.theta.empty()) {
+    json["theta"] = profile.theta_by_stage ? rounded(profile.theta, 5) : rounded(profile.theta[0], 5);
+    if (full || profile.theta.size() == 1)
+      add_intervals(json, "theta_intervals", "theta_level", profile.theta.size(), 0.0,
+                    [&](std::size_t j) { return profile.theta_interval(j); });
   }
   return json;
 }
@@ -181,17 +120,19 @@ Json pairs_json(const Parts& parts) {
   };
   Json json = {{"items", view.pair_items}, {"everyone", per_mille(view.everyone.pairs)}, {"groups", Json::array()}};
   for (std::size_t k = 0; k < parts.num_shown; ++k) json["groups"].push_back(per_mille(view.groups[k].pairs));
-  json["how"] = view.simulated
-                    ? fmt::format("By simulation, give or take {}.",
-                                  percent(1.0 / std::sqrt(static_cast<double>(std::max<std::size_t>(view.num_draws, 1)))))
+  json["how"] = view.num_draws > 0
+                    ? fmt::format("By simulation, give or take {}.", percent(1.0 / std::sqrt(static_cast<double>(view.num_draws))))
                     : "";
   return json;
 }
 
-Json scores_json(const Json& model) {
+Json scores_json(const FitSummary& summary) {
   Json scores = Json::object();
-  for (const char* key : {"loglik", "num_rankings", "num_parameters", "aic", "bic", "icl", "seconds"})
-    if (const auto value = number_at(model, {"fit", key})) scores[key] = rounded(*value, 10);
+  if (!std::isfinite(summary.loglik)) return scores;
+  scores = {{"loglik", rounded(summary.loglik, 10)},    {"num_rankings", rounded(summary.num_rankings, 10)},
+            {"num_parameters", summary.num_parameters}, {"aic", rounded(summary.aic(), 10)},
+            {"bic", rounded(summary.bic(), 10)},        {"icl", rounded(summary.icl(), 10)},
+            {"seconds", rounded(summary.seconds, 10)}};
   return scores;
 }
 
@@ -200,29 +141,132 @@ std::string name_text(const Json& model, const char* key) {
   return found != nullptr && found->is_string() ? found->get<std::string>() : std::string();
 }
 
+// Pairs are battles unless the user calls them otherwise.
+report::Nouns nouns_of(const ReportRequest& request) {
+  report::Nouns nouns = request.nouns;
+  if (nouns.rankings == report::Nouns().rankings && request.data != nullptr && traits(*request.data).kind == DataKind::pairwise)
+    nouns.rankings = "battles";
+  return nouns;
+}
+
+// The group of each distinct ranking; none where there is one group.
+std::span<const std::uint32_t> group_labels(const Parts& parts) {
+  return parts.view.groups.size() > 1 ? std::span<const std::uint32_t>(parts.voters.label) : std::span<const std::uint32_t>();
+}
+
+// Of all rankings, those that belong to their group with probability 0.9 or more.
+std::optional<double> share_sure(const Parts& parts) {
+  if (group_labels(parts).empty()) return std::nullopt;
+  double sure = 0.0;
+  for (std::size_t i = 0; i < parts.voters.label.size(); ++i)
+    sure += parts.voters.certainty[i] >= 0.9 ? parts.data->rankings.weight(i) : 0.0;
+  return sure / std::max(1e-300, parts.data->rankings.total_weight());
+}
+
+// Counts what the data hold and puts the groups into words.
+void describe(const ReportRequest& request, const ReportModel& one, Parts& parts) {
+  const std::size_t k_all = parts.view.groups.size();
+  if (parts.data != nullptr) parts.counted = report::count_rankings(*parts.data, group_labels(parts), k_all);
+  const Json* names = find(one.json, {"group_names"});
+  for (std::size_t k = 0; k < k_all; ++k) {
+    report::GroupFacts facts{fmt::format("Group {}", k + 1), {}};
+    if (names != nullptr && names->is_array() && k < names->size() && (*names)[k].is_string() &&
+        !(*names)[k].get<std::string>().empty())
+      facts.name = (*names)[k].get<std::string>();
+    if (&one == &request.models.front() && k < request.names.size() && !request.names[k].empty()) facts.name = request.names[k];
+    if (!group_labels(parts).empty()) {
+      double very = 0.0, all = 0.0;
+      for (std::size_t i = 0; i < parts.voters.label.size(); ++i) {
+        if (parts.voters.label[i] != k) continue;
+        all += parts.data->rankings.weight(i);
+        if (parts.voters.certainty[i] >= 0.9) very += parts.data->rankings.weight(i);
+      }
+      if (all > 0.0) facts.sure = very / all;
+    }
+    parts.facts.push_back(std::move(facts));
+  }
+  parts.words = report::describe_groups(parts.view, parts.counted ? &*parts.counted : nullptr, parts.facts, nouns_of(request));
+}
+
+// The columns beside the rankings that tell something, by group: not those with one value, nor those with nearly as many as rows (a
+// name, a ballot's id). Of many values the most frequent are kept.
+Json composition_json(const Parts& parts) {
+  constexpr std::size_t most_values = 24;
+  Json columns = Json::array();
+  if (group_labels(parts).empty()) return columns;
+  const std::size_t k_all = parts.view.groups.size();
+  for (const Column& column : parts.data->covariates) {
+    const GroupShares found = group_shares(*parts.data, parts.voters.probabilities, k_all, column.name);
+    const std::size_t num_values = found.values.size();
+    if (num_values < 2 || num_values > parts.data->rankings.num_rows() / 2) continue;
+    std::vector<std::size_t> kept(num_values);
+    std::iota(kept.begin(), kept.end(), std::size_t{0});
+    std::stable_sort(kept.begin(), kept.end(),
+                     [&](std::size_t a, std::size_t b) { return found.overall[a].count > found.overall[b].count; });
+    kept.resize(std::min(num_values, most_values));
+    std::sort(kept.begin(), kept.end());  // as the values follow each other
+    Json values = Json::array(), everyone = Json::array(), groups = Json::array();
+    double shown = 0.0;
+    for (std::size_t v : kept) {
+      values.push_back(found.values[v]);
+      everyone.push_back(rounded(found.overall[v].count, 12));
+      shown += found.overall[v].count;
+    }
+    for (std::size_t k = 0; k < parts.num_shown; ++k) {
+      Json group = {{"count", Json::array()}, {"share", Json::array()}, {"low", Json::array()}, {"high", Json::array()}};
+      for (std::size_t v : kept) {
+        const Share& one = found.of_group[k * num_values + v];
+        group["count"].push_back(rounded(one.count));
+        group["share"].push_back(rounded(one.share));
+        group["low"].push_back(rounded(one.low));
+        group["high"].push_back(rounded(one.high));
+      }
+      groups.push_back(std::move(group));
+    }
+    columns.push_back({{"column", found.column},
+                       {"values", std::move(values)},
+                       {"everyone", std::move(everyone)},
+                       {"groups", std::move(groups)},
+                       {"left_out", rounded(found.total - shown, 12)}});
+  }
+  return columns;
+}
+
+Json leaderboard(const Json& groups) {
+  std::vector<report::Strengths> strengths;
+  for (const Json& group : groups) {
+    report::Strengths one{numbers_at(group, {"utilities"}), {}, group.value("unbounded", std::vector<ItemId>())};
+    if (const Json* intervals = find(group, {"utility_intervals"}))
+      for (const Json& interval : *intervals)
+        one.intervals.push_back(interval.is_array() ? std::optional(interval.get<std::pair<double, double>>()) : std::nullopt);
+    strengths.push_back(std::move(one));
+  }
+  return report::leaderboard_json(strengths);
+}
+
 Json one_model_json(const ReportRequest& request, const ReportModel& one, Parts& parts, std::size_t max_points, Json& warnings) {
   const Json& model = one.json;
   const std::string family = name_text(model, "family");
   const report::FamilyWords words = report::family_words(family);
-  const auto warn = [&](const std::string& text) { warnings.push_back({{"text", text}, {"source", one.name}}); };
+  const auto warn = [&](const std::string& text) {
+    warnings.push_back({{"text", report::without_paths(text)}, {"source", one.name}});
+  };
   Json json = {{"name", one.name},
                {"family", family},
                {"family_title", words.title},
                {"family_words", words.words},
                {"method", name_text(model, "method")},
-               {"scores", scores_json(model)},
-               {"traces", report::traces_json(model)},
+               {"scores", scores_json(one.summary)},
+               {"traces", report::traces_json(one.summary)},
                {"items", Json::array()},
                {"order", Json::array()},
                {"groups", Json::array()}};
-  if (const Json* list = find(model, {"fit", "warnings"}); list != nullptr && list->is_array())
-    for (const Json& text : *list)
-      if (text.is_string()) warn(text.get<std::string>());
+  for (const std::string& text : one.summary.warnings) warn(text);
 
   if (one.model == nullptr) {
     const ClassScores* scores = &one == &request.models.front() && request.class_scores ? &*request.class_scores : nullptr;
     Json regression = report::regression_json(model, scores);
-    json["diagnostics"] = report::diagnostics_json(model, nullptr, nullptr);
+    json["diagnostics"] = report::diagnostics_json(one.summary, nullptr, nullptr, nullptr);
     json["sentences"] = Json::array();
     if (regression.is_null()) return json;
     json["sentences"] = report::regression_sentences(regression);
@@ -234,16 +278,14 @@ Json one_model_json(const ReportRequest& request, const ReportModel& one, Parts&
     return json;
   }
 
-  parts.view = report::view_model(model, one.model.get(), request.seed, request.threads);
+  parts.view = report::view_model(*one.model, request.seed, request.threads);
   const std::size_t n = parts.view.items.size(), k_all = parts.view.groups.size();
   if (request.data != nullptr) {
     parts.data = std::make_shared<Dataset>(match_items(*request.data, one.model->items()));
     one.model->check(*parts.data);
     parts.voters = report::view_voters(*one.model, *parts.data, request.threads);
-    // A model that gives no weights (orders that voters blend) takes them from the memberships.
-    const Json* components = find(model, {"components"});
-    if (components != nullptr && k_all > 1 && !components->empty() && !(*components)[0].contains("weight") &&
-        one.model->num_components() == k_all) {
+    // Orders that voters blend have no weights of their own: they take them from the memberships.
+    if (one.model->blends_groups() && k_all > 1 && one.model->num_components() == k_all) {
       for (report::GroupView& group : parts.view.groups) group.weight = 0.0;
       for (std::size_t i = 0; i < parts.voters.label.size(); ++i)
         for (std::size_t k = 0; k < k_all; ++k)
@@ -260,24 +302,29 @@ Json one_model_json(const ReportRequest& request, const ReportModel& one, Parts&
     warn(fmt::format("Only the {} largest of {} groups are shown; the others hold {} of the voters.", parts.num_shown, k_all,
                      percent(rest)));
   }
+  describe(request, one, parts);
   const bool full = n * parts.num_shown <= full_budget;
   json["items"] = parts.view.items;
-  json["order"] = parts.view.everyone.order;
+  json["order"] = parts.counted ? parts.counted->order : parts.view.everyone.order;
   if (full) json["mean_place"] = rounded(parts.view.everyone.mean_place, 5);
   json["first_place"] = rounded(parts.view.everyone.first, 4);
-  for (std::size_t k = 0; k < parts.num_shown; ++k) {
-    Json component = with_errors(model, k);
-    if (family == "kde") component.erase("theta");  // the kernel's width, not a group's
-    json["groups"].push_back(group_json(parts, component, k, full));
-  }
+  for (std::size_t k = 0; k < parts.num_shown; ++k) json["groups"].push_back(group_json(parts, k, full));
   if (!parts.view.pair_items.empty() && n > 1) json["pairs"] = pairs_json(parts);
   if (model.contains("ties")) json["probabilities_how"] = "Probabilities are among rankings without ties.";
-  json["sentences"] = report::model_sentences(
-      parts.view,
-      number_at(model, {"fit", "num_rankings"}).value_or(request.data != nullptr ? request.data->rankings.total_weight() : 0.0));
+  const double num_rankings = request.data != nullptr ? request.data->rankings.total_weight() : one.summary.num_rankings;
+  json["sentences"] =
+      report::model_sentences(parts.view, parts.counted ? &*parts.counted : nullptr, parts.facts, num_rankings, nouns_of(request));
+  if (parts.counted) {
+    json["counted"] = report::counted_json(*parts.counted, parts.view.pair_items);
+    if (parts.counted->battles && !parts.view.groups[0].utilities.empty()) json["leaderboard"] = leaderboard(json["groups"]);
+    if (Json columns = composition_json(parts); !columns.empty()) json["composition"] = std::move(columns);
+    if (Json election = report::election_json(*parts.data, group_labels(parts), parts.num_shown, request.election);
+        !election.is_null())
+      json["election"] = std::move(election);
+  }
 
   const bool voters = !parts.voters.label.empty();
-  json["diagnostics"] = report::diagnostics_json(model, voters ? &parts.voters : nullptr, parts.data.get());
+  json["diagnostics"] = report::diagnostics_json(one.summary, one.model.get(), voters ? &parts.voters : nullptr, parts.data.get());
   if (voters) {
     if (k_all > 1) json["memberships"] = report::memberships_json(parts.voters, *parts.data, parts.num_shown);
     if (n > 2) {
@@ -287,15 +334,19 @@ Json one_model_json(const ReportRequest& request, const ReportModel& one, Parts&
       if (map.rankings.size() > 1) json["map"] = report::map_json(map, shown, *parts.data);
     }
   }
+  std::vector<std::string> misfits;
   if (parts.data != nullptr) {
     std::string why_not;
-    Json goodness = report::goodness_json(*one.model, *parts.data, request.seed, request.threads, why_not);
+    Json goodness = report::goodness_json(*one.model, *parts.data, request.seed, request.threads, why_not, misfits);
     if (!goodness.is_null())
       json["goodness"] = std::move(goodness);
     else
       warn(fmt::format("The fit was not checked against the data: {}.", why_not));
   }
-  if (Json clusters = report::clusters_json(model); !clusters.is_null()) json["clusters"] = std::move(clusters);
+  if (Json clusters = report::clusters_json(one.summary, k_all); !clusters.is_null()) json["clusters"] = std::move(clusters);
+  const bool given =
+      k_all > 1 && !model.contains("selection") && (!one.summary.posterior || one.summary.posterior->num_groups.empty());
+  json["caveats"] = report::caveats(one.summary, k_all, given, misfits, share_sure(parts));
   return json;
 }
 
@@ -370,48 +421,6 @@ Json change_json(const ReportRequest& request, const std::vector<Parts>& parts, 
   return json;
 }
 
-Json comparison_json(const Json& source) {
-  Json json = {{"sentences", report::comparison_sentences(source)}, {"table", Json::array()}, {"left_out", Json::array()}};
-  if (const auto folds = number_at(source, {"folds"})) json["folds"] = rounded(*folds);
-  for (const Json& row : source.value("table", Json::array())) {
-    const std::string name = row.value("label", row.value("family", std::string("?")));
-    const auto mean = number_at(row, {"heldout_mean"});
-    if (row.contains("refused") || !mean) {
-      json["left_out"].push_back(
-          {{"name", name},
-           {"why", row.contains("refused") && row["refused"].is_string() ? row["refused"].get<std::string>() : "no result"}});
-      continue;
-    }
-    Json one = {
-        {"name", name}, {"heldout_mean", rounded(*mean, 8)}, {"heldout_se", rounded(number_at(row, {"heldout_se"}).value_or(0.0))}};
-    const auto copy = [&](const char* to, const char* from, double sign = 1.0) {
-      if (const auto value = number_at(row, {from})) one[to] = rounded(sign * *value);
-    };
-    copy("difference", "behind_best", -1.0);
-    copy("difference_se", "behind_se");
-    copy("groups", "groups");
-    copy("seconds", "seconds");
-    copy("memory_mb", "memory_mb");
-    json["table"].push_back(std::move(one));
-  }
-  return json;
-}
-
-Json selection_json(const Json& source, const std::string& family) {
-  Json json = {{"family", family},
-               {"criterion", source.value("criterion", std::string("bic"))},
-               {"chosen_k", source.value("chosen_k", Json(0))},
-               {"sentences", report::selection_sentences(source)},
-               {"table", Json::array()}};
-  for (const Json& row : source.value("table", Json::array())) {
-    Json one = Json::object();
-    for (const char* key : {"k", "loglik", "ebic", "bic", "aic", "icl", "heldout_mean", "heldout_se", "seconds"})
-      if (const auto value = number_at(row, {key})) one[key] = rounded(*value, 10);
-    if (one.contains("k")) json["table"].push_back(std::move(one));
-  }
-  return json;
-}
-
 Json provenance_json(const ReportRequest& request) {
   Json facts = Json::array();
   const auto add = [&](const std::string& name, const std::string& value) {
@@ -424,26 +433,30 @@ Json provenance_json(const ReportRequest& request) {
       return found == nullptr || found->is_null() ? std::string() : found->is_string() ? found->get<std::string>() : found->dump();
     };
     add(prefix + "Model", one.name);
-    add(prefix + "Fitted by", text({"provenance", "command"}));
+    add(prefix + "Fitted by", report::without_paths(text({"provenance", "command"})));
     add(prefix + "Family and method", text({"family"}) + (text({"method"}).empty() ? "" : ", " + text({"method"})));
     add(prefix + "Seed", text({"fit", "seed"}).empty() ? text({"seed"}) : text({"fit", "seed"}));
     add(prefix + "Threads", text({"fit", "threads"}));
     add(prefix + "caucus version", text({"provenance", "version"}).empty() ? text({"version"}) : text({"provenance", "version"}));
-    add(prefix + "Data", text({"data", "source"}));
+    add(prefix + "Data", report::file_name(text({"data", "source"})));
     add(prefix + "Data digest", text({"data", "digest"}));
   }
   if (request.data != nullptr) {
-    add("Rankings in this report", request.data->source);
+    add("Rankings in this report", report::file_name(request.data->source));
     add("Their digest", digest(*request.data));
   }
-  return {{"command", request.command}, {"version", request.version}, {"facts", facts}};
+  return {{"command", report::without_paths(request.command)}, {"version", request.version}, {"facts", facts}};
 }
 
 }  // namespace
 
 nlohmann::json report_data(const ReportRequest& request) {
   Json warnings = Json::array();
-  Json json = {{"schema", report_schema}, {"sentences", Json::array()}, {"models", Json::array()}};
+  const report::Nouns nouns = nouns_of(request);
+  Json json = {{"schema", report_schema},
+               {"sentences", Json::array()},
+               {"models", Json::array()},
+               {"nouns", {{"voters", nouns.voters}, {"items", nouns.items}, {"rankings", nouns.rankings}}}};
   std::vector<Parts> parts(request.models.size());
   const std::size_t max_points = request.max_points / std::max<std::size_t>(request.models.size(), 1);
   for (std::size_t m = 0; m < request.models.size(); ++m) {
@@ -451,7 +464,7 @@ nlohmann::json report_data(const ReportRequest& request) {
     const Json& model = request.models[m].json;
     if (const Json* selection = find(model, {"selection"});
         selection != nullptr && selection->is_object() && !json.contains("selection"))
-      json["selection"] = selection_json(*selection, name_text(model, "family"));
+      json["selection"] = report::selection_json(*selection, name_text(model, "family"));
     const std::string made_of = find(model, {"data", "digest"}) != nullptr && (*find(model, {"data", "digest"})).is_string()
                                     ? model["data"]["digest"].get<std::string>()
                                     : "";
@@ -466,13 +479,14 @@ nlohmann::json report_data(const ReportRequest& request) {
     if (!changes.empty()) json["changes"] = std::move(changes);
   }
   if (request.comparison.is_object()) {
-    json["comparison"] = comparison_json(request.comparison);
+    json["comparison"] = report::comparison_json(request.comparison);
     if (request.models.empty()) json["sentences"] = json["comparison"]["sentences"];
   }
-  if (json.contains("selection")) json["sentences"] = json["selection"]["sentences"];
+  if (json.contains("selection")) json["sentences"] = json["selection"]["words"];
   if (request.data != nullptr) {
     json["data"] = report::data_json(*request.data);
-    for (const std::string& text : request.data->warnings) warnings.push_back({{"text", text}, {"source", request.data->source}});
+    for (const std::string& text : request.data->warnings)
+      warnings.push_back({{"text", report::without_paths(text)}, {"source", report::file_name(request.data->source)}});
   }
   std::string title = request.title;
   if (title.empty() && request.data != nullptr) title = request.data->source;
@@ -481,26 +495,44 @@ nlohmann::json report_data(const ReportRequest& request) {
     title = source != nullptr && source->is_string() && !source->get<std::string>().empty() ? source->get<std::string>()
                                                                                             : request.models[0].name;
   }
-  if (const std::size_t slash = title.find_last_of('/');
-      request.title.empty() && slash != std::string::npos && slash + 1 < title.size())
-    title.erase(0, slash + 1);
+  if (request.title.empty()) title = report::file_name(title);
   json["title"] = title.empty() ? "Rankings" : title;
   json["warnings"] = std::move(warnings);
   json["provenance"] = provenance_json(request);
   return json;
 }
 
+namespace {
+
+// A regression's chains give two numbers, the worst of all coefficients.
+FitSummary regression_summary(const Json& model) {
+  FitSummary summary = model_json::read_summary(model);
+  const std::optional<double> rhat = number_at(model, {"fit", "rhat_max"}), draws = number_at(model, {"fit", "ess_min"});
+  if (rhat || draws) {
+    ChainQuantity worst;
+    worst.name = "worst coefficient";
+    worst.rhat = rhat;
+    worst.effective_sample_size = draws;
+    summary.posterior.emplace().quantities.push_back(std::move(worst));
+  }
+  return summary;
+}
+
+}  // namespace
+
 ReportModel read_report_model(std::string_view text, const std::string& name) {
   ReportModel one;
-  one.name = name;
-  if (const std::size_t slash = name.find_last_of('/'); slash != std::string::npos) one.name.erase(0, slash + 1);
+  one.name = report::file_name(name);
+  // A regression has classes, not items: it is no model of rankings that `score` could load.
   Json json = Json::parse(text, nullptr, false);
   if (json.is_object() && json.value("schema", Json()) == regression_schema) {
+    one.summary = regression_summary(json);
     one.json = std::move(json);
     return one;
   }
   LoadedModel loaded = parse_model(text, name);
   one.json = std::move(loaded.json);
+  one.summary = std::move(loaded.summary);
   one.model = std::move(loaded.model);
   return one;
 }

@@ -11,6 +11,9 @@
 #include <vector>
 
 #include "caucus/data/dataset.h"
+#include "caucus/evaluate/election.h"
+#include "caucus/report/describe.h"
+#include "caucus/result/fit_summary.h"
 #include "caucus/result/fitted_model.h"
 
 namespace caucus {
@@ -21,6 +24,7 @@ struct ReportModel {
   std::string name;                          // how the report calls it
   nlohmann::json json;                       // the model file
   std::shared_ptr<const FittedModel> model;  // nullptr: a family that gives no probabilities of rankings (regression)
+  FitSummary summary;
 };
 
 // Predicted probabilities, num_classes per row, and the true classes.
@@ -36,6 +40,9 @@ struct ReportRequest {
   nlohmann::json comparison;                // what `compare --out` writes, or null
   std::optional<ClassScores> class_scores;  // predictions of the first model, a regression, for data whose classes are known
   std::string title;                        // empty: the data's name, else the first model's
+  std::vector<std::string> names;           // of the first model's groups; empty: as the model file calls them, else "Group 1" ...
+  report::Nouns nouns;
+  ElectionOptions election;  // how ballots are counted
   std::string version;
   std::string command;
   int threads = 0;

@@ -1,0 +1,36 @@
+#include "caucus/data/weights.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace caucus {
+
+// Beyond it every double is a whole number.
+constexpr double largest_count = 0x1p53;
+
+double effective_size(std::span<const double> weights) {
+  double largest = 0.0, total = 0.0;
+  bool counts = true;
+  for (double weight : weights) {
+    largest = std::max(largest, weight);
+    total += weight;
+    counts = counts && weight == std::floor(weight) && weight < largest_count;
+  }
+  if (counts || !(largest > 0.0)) return total;
+  // Relative to the largest, so that neither tiny nor huge weights leave the range of numbers.
+  double sum = 0.0, squares = 0.0;
+  for (double weight : weights) {
+    const double share = weight / largest;
+    sum += share;
+    squares += share * share;
+  }
+  return sum * sum / squares;
+}
+
+double effective_size(const RankingSet& rankings) {
+  std::vector<double> weights(rankings.num_rows());
+  for (std::size_t row = 0; row < weights.size(); ++row) weights[row] = rankings.row_weight(row);
+  return effective_size(weights);
+}
+
+}  // namespace caucus

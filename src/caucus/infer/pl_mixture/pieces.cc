@@ -1,0 +1,159 @@
+#include "caucus/infer/pl_mixture/pieces.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <tuple>
+
+namespace caucus::pl_mixture {
+
+namespace {
+
+// Comparisons of a component, walked once for the cuts and once for the links.
+class ComponentComparisons {
+ public:
+  ComponentComparisons(const Objective& objective, const Parameters& parameters, const std::vector<double>& posterior,
+                       double one_ballot, std::size_t k)
+      : data_(objective.data()),
+        posterior_(posterior),
+        one_ballot_(one_ballot),
+        num_(parameters.num_components()),
+        k_(k),
+        rank_(data_.num_items()) {
+    const auto utilities = parameters.component(k);
+    by_rank_.resize(rank_.size());
+    std::iota(by_rank_.begin(), by_rank_.end(), std::size_t{0});
+    std::ranges::stable_sort(by_rank_, [&](std::size_t a, std::size_t b) { return utilities[a] > utilities[b]; });
+    for (std::size_t r = 0; r < by_rank_.size(); ++r) rank_[by_rank_[r]] = r;
+  }
+
+  // The segment of each item between cuts that hardly any choice crosses upwards.
+  std::vector<std::size_t> segments() const {
+    const std::size_t n = rank_.size();
+    // At a stage where the best item there has rank b and one of rank r > b is chosen, every cut between them is crossed.
+    std::vector<double> starts(n + 1, 0.0);
+    std::vector<std::size_t> listed_in(n, 0), best_left;
+    for_each_ranking([&](std::size_t i, RankingView ranking, double weight) {
+      std::size_t best = n;
+      if (data_.unranked == Unranked::last && ranking.size() < n) {
+        for (ItemId item : ranking.items()) listed_in[item] = i + 1;
+        best = 0;
+        while (listed_in[by_rank_[best]] == i + 1) ++best;
+      }
+      best_left.assign(ranking.size(), best);
+      for (std::size_t p = ranking.size(); p-- > 0;) best_left[p] = best = std::min(best, rank_[ranking[p]]);
+      std::size_t begin = 0;
+      ranking.for_each_group([&](std::span<const ItemId> group) {
+        std::size_t lowest = 0;  // a tie links both ways, so its lowest member counts
+        for (ItemId item : group) lowest = std::max(lowest, rank_[item]);
+        starts[best_left[begin]] += weight;
+        starts[lowest] -= weight;
+        begin += group.size();
+      });
+    });
+    std::vector<std::size_t> segment(n, 0);
+    double crossing = 0.0;
+    std::size_t current = 0;
+    for (std::size_t r = 0; r < n; ++r) {
+      segment[by_rank_[r]] = current;
+      crossing += starts[r];
+      if (crossing < few_comparisons) ++current;
+    }
+    return segment;
+  }
+
+  // Splits pieces whose items were never compared with each other. Where unlisted items rank last, a choice compares all.
+  std::vector<std::size_t> linked(const std::vector<std::size_t>& piece) const {
+    if (data_.unranked == Unranked::last) return piece;
+    constexpr double weakest_link = 1e-3 * few_comparisons;
+    const std::size_t n = piece.size();
+    std::map<std::pair<ItemId, ItemId>, double> links;
+    std::vector<ItemId> last_of_piece(n);
+    std::vector<std::size_t> seen_in(n, 0);
+    for_each_ranking([&](std::size_t i, RankingView ranking, double weight) {
+      for (ItemId item : ranking.items()) {
+        const std::size_t own = piece[item];
+        if (seen_in[own] == i + 1) links[std::minmax(last_of_piece[own], item)] += weight;
+        seen_in[own] = i + 1;
+        last_of_piece[own] = item;
+      }
+    });
+    std::vector<std::size_t> root(n);
+    std::iota(root.begin(), root.end(), std::size_t{0});
+    const auto find = [&](std::size_t i) {
+      while (root[i] != i) i = root[i] = root[root[i]];
+      return i;
+    };
+    for (const auto& [pair, weight] : links)
+      if (weight >= weakest_link) root[find(pair.second)] = find(pair.first);
+    for (std::size_t i = 0; i < n; ++i) root[i] = find(i);
+    return root;
+  }
+
+ private:
+  template <class Visit>
+  void for_each_ranking(Visit&& visit) const {
+    for (std::size_t i = 0; i < data_.rankings.size(); ++i)
+      if (const double weight = data_.rankings.weight(i) / one_ballot_ * posterior_[i * num_ + k_]; weight > 0.0)
+        visit(i, data_.rankings[i], weight);
+  }
+
+  const Dataset& data_;
+  const std::vector<double>& posterior_;
+  double one_ballot_;
+  std::size_t num_, k_;
+  std::vector<std::size_t> rank_, by_rank_;  // 0: largest utility
+};
+
+// Numbers of equal keys, by first appearance.
+template <class Key>
+std::vector<std::size_t> numbered(const std::vector<Key>& keys) {
+  std::map<Key, std::size_t> number;
+  std::vector<std::size_t> result;
+  for (const Key& key : keys) result.push_back(number.emplace(key, number.size()).first->second);
+  return result;
+}
+
+}  // namespace
+
+std::size_t Pieces::num_pieces() const { return piece_of_item.empty() ? 0 : *std::ranges::max_element(piece_of_item) + 1; }
+
+std::vector<std::size_t> Pieces::unbounded() const {
+  std::vector<std::size_t> result;
+  for (std::size_t i = 0; i < piece_of_item.size(); ++i)
+    if (!std::ranges::binary_search(reference, i)) result.push_back(i);
+  return result;
+}
+
+void Pieces::centre_on_reference(std::span<double> utilities) const {
+  double total = 0.0;
+  for (std::size_t i : reference) total += utilities[i];
+  if (reference.empty()) return centre(utilities);
+  for (double& utility : utilities) utility -= total / static_cast<double>(reference.size());
+}
+
+std::vector<Pieces> find_pieces(const Objective& objective, const Parameters& parameters, const std::vector<double>& posterior,
+                                const Connectivity& all_comparisons, double one_ballot) {
+  const std::size_t n = objective.num_items();
+  std::vector<Pieces> result;
+  for (std::size_t k = 0; k < parameters.num_components(); ++k) {
+    const ComponentComparisons comparisons(objective, parameters, posterior, one_ballot, k);
+    const std::vector<std::size_t> segment = comparisons.segments();
+    std::vector<std::pair<std::size_t, int>> ordered;
+    for (std::size_t i = 0; i < n; ++i) ordered.emplace_back(segment[i], all_comparisons.component_of_item[i]);
+    Pieces& pieces = result.emplace_back();
+    pieces.piece_of_item = numbered(comparisons.linked(numbered(ordered)));
+    std::vector<std::size_t> sizes(pieces.num_pieces(), 0);
+    for (std::size_t piece : pieces.piece_of_item) ++sizes[piece];
+    const auto largest = static_cast<std::size_t>(std::ranges::max_element(sizes) - sizes.begin());
+    for (std::size_t i = 0; i < n; ++i)
+      if (pieces.piece_of_item[i] == largest && (sizes[largest] > 1 || n == 1)) pieces.reference.push_back(i);
+  }
+  return result;
+}
+
+void centre_on_references(const std::vector<Pieces>& pieces, Parameters& parameters) {
+  for (std::size_t k = 0; k < pieces.size(); ++k) pieces[k].centre_on_reference(parameters.component(k));
+}
+
+}  // namespace caucus::pl_mixture

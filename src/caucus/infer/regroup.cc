@@ -1,0 +1,140 @@
+#include "caucus/infer/regroup.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace caucus {
+
+namespace {
+
+std::size_t draw(std::span<const double> chances, RandomStream& random) {
+  return sum(chances) > 0.0 ? random.categorical(chances) : random.below(chances.size());
+}
+
+}  // namespace
+
+Regrouper::Regrouper(const RankingSet& rankings, std::size_t num_items, Unranked unranked)
+    : rankings_(rankings), num_items_(num_items), unranked_(unranked), same_length_(num_items + 1, 0.0) {
+  for (std::size_t i = 0; i < rankings.size(); ++i) same_length_[rankings.length(i)] += rankings.weight(i);
+}
+
+// Places about their mean, those of a tie-group alike. Unlisted items share the last places, or say nothing.
+void Regrouper::places(std::size_t ranking, std::span<double> out) const {
+  const RankingView view = rankings_[ranking];
+  const auto listed = static_cast<double>(view.size()), n = static_cast<double>(num_items_);
+  const bool last = unranked_ == Unranked::last;
+  const double mean = 0.5 * ((last ? n : listed) - 1.0);
+  std::ranges::fill(out, last ? 0.5 * (listed + n - 1.0) - mean : 0.0);
+  double before = 0.0;
+  view.for_each_group([&](std::span<const ItemId> group) {
+    const auto size = static_cast<double>(group.size());
+    for (ItemId item : group) out[item] = before + 0.5 * (size - 1.0) - mean;
+    before += size;
+  });
+}
+
+std::vector<double> Regrouper::distances(std::size_t ballot) const {
+  std::vector<double> from(num_items_), to(num_items_), result(rankings_.size(), 0.0);
+  places(ballot, from);
+  for (std::size_t i = 0; i < rankings_.size(); ++i) {
+    places(i, to);
+    for (std::size_t j = 0; j < num_items_; ++j) result[i] += (from[j] - to[j]) * (from[j] - to[j]);
+  }
+  return result;
+}
+
+std::vector<double> Regrouper::surprise(std::span<const double> log_probs) const {
+  std::vector<double> result(rankings_.size());
+  for (std::size_t i = 0; i < rankings_.size(); ++i) {
+    const double weight = rankings_.weight(i);
+    if (!(weight > 0.0)) continue;
+    const double excess = std::log(weight / same_length_[rankings_.length(i)]) - log_probs[i];
+    result[i] = weight * std::max(excess, 0.0);
+  }
+  return result;
+}
+
+std::vector<std::uint32_t> Regrouper::around_ballots(std::size_t num_groups, std::span<const double> expected,
+                                                     RandomStream& random) const {
+  const std::size_t count = rankings_.size();
+  std::vector<std::uint32_t> labels(count, 0);
+  std::vector<double> nearest(count, infinity), chances(count);
+  const std::vector<double> base =
+      expected.empty() ? std::vector<double>(rankings_.weights().begin(), rankings_.weights().end()) : surprise(expected);
+  for (std::size_t k = 0; k < num_groups; ++k) {
+    for (std::size_t i = 0; i < count; ++i) chances[i] = base[i] * (k == 0 ? 1.0 : nearest[i]);
+    const std::vector<double> distance = distances(draw(chances, random));
+    for (std::size_t i = 0; i < count; ++i)
+      if (distance[i] < nearest[i]) nearest[i] = distance[i], labels[i] = static_cast<std::uint32_t>(k);
+  }
+  return labels;
+}
+
+std::vector<Regrouping> Regrouper::moves(const Standing& standing, std::size_t num_groups, RandomStream& random) const {
+  const std::size_t count = rankings_.size(), num = num_groups;
+  if (num < 2) return {};
+  const auto share = [&](std::size_t i, std::size_t k) { return standing.memberships[i * num + k]; };
+  // What the likelihood would lose without group k, the others as they are.
+  std::vector<double> loss(num, 0.0);
+  for (std::size_t i = 0; i < count; ++i)
+    for (std::size_t k = 0; k < num; ++k) loss[k] -= rankings_.weight(i) * std::log(std::max(1.0 - share(i, k), 1e-12));
+  std::vector<std::size_t> spared(num);
+  std::iota(spared.begin(), spared.end(), std::size_t{0});
+  std::ranges::stable_sort(spared, {}, [&](std::size_t k) { return loss[k]; });
+  spared.resize(std::min<std::size_t>(num, 3));
+
+  const std::vector<double> surprising = surprise(standing.log_probs);
+  const double total = rankings_.total_weight();
+  std::vector<Regrouping> result;
+  std::vector<double> chances(count);
+  std::vector<std::size_t> order(count);
+  for (std::size_t gone : spared) {
+    std::vector<std::uint32_t> others(count, 0);
+    for (std::size_t i = 0; i < count; ++i) {
+      std::size_t best = gone == 0 ? 1 : 0;
+      for (std::size_t k = 0; k < num; ++k)
+        if (k != gone && share(i, k) > share(i, best)) best = k;
+      others[i] = static_cast<std::uint32_t>(best);
+    }
+    for (std::size_t split = 0; split < num; ++split) {
+      if (split == gone) continue;
+      for (std::size_t i = 0; i < count; ++i) chances[i] = rankings_.weight(i) * share(i, split);
+      const std::vector<double> from_one = distances(draw(chances, random));
+      for (std::size_t i = 0; i < count; ++i) chances[i] *= from_one[i];
+      const std::vector<double> from_two = distances(draw(chances, random));
+      Regrouping move{others, {gone, split}};
+      for (std::size_t i = 0; i < count; ++i)
+        if (others[i] == split && from_two[i] < from_one[i]) move.labels[i] = static_cast<std::uint32_t>(gone);
+      result.push_back(std::move(move));
+    }
+    // Around a surprising ballot: the ballot alone, or with the nearest ones.
+    for (const double mass : {0.0, 0.25 * total / static_cast<double>(num)}) {
+      const std::size_t ballot = draw(surprising, random);
+      const std::vector<double> distance = distances(ballot);
+      std::iota(order.begin(), order.end(), std::size_t{0});
+      std::ranges::stable_sort(order, {}, [&](std::size_t i) { return distance[i]; });
+      Regrouping move{others, {gone}};
+      double taken = 0.0;
+      for (std::size_t i : order) {
+        if (taken > mass) break;
+        move.labels[i] = static_cast<std::uint32_t>(gone);
+        taken += rankings_.weight(i);
+      }
+      result.push_back(std::move(move));
+    }
+  }
+  return result;
+}
+
+RankingSet draw_by_weight(const RankingSet& rankings, std::size_t count, RandomStream& random) {
+  RankingSetBuilder builder;
+  draw_by_weight(rankings.weights(), count, random, [&](std::size_t i, double hits) {
+    const auto ends = rankings.has_ties() ? rankings.group_ends().subspan(rankings.offsets()[i], rankings.length(i))
+                                          : std::span<const std::uint8_t>{};
+    builder.add(rankings[i].items(), hits, ends);
+  });
+  return builder.build();
+}
+
+}  // namespace caucus

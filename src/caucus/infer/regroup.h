@@ -1,0 +1,66 @@
+// Groups of rankings to begin a fit from: around ballots drawn from the data, and by moves from the groups of a fit. They know of
+// rankings and groups alone, so every family of mixtures can use them.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "caucus/base/numeric.h"
+#include "caucus/base/random.h"
+#include "caucus/data/dataset.h"
+
+namespace caucus {
+
+// A group for each distinct ranking. Groups in `fresh` are to be fitted to their rankings; the others stay as the fit had them.
+struct Regrouping {
+  std::vector<std::uint32_t> labels;
+  std::vector<std::size_t> fresh;
+};
+
+// How the rankings fare under a fit.
+struct Standing {
+  std::vector<double> memberships;  // [i * K + k]
+  std::vector<double> log_probs;    // [i], natural
+};
+
+// Calls take(i, hits) for each i drawn, with chance proportional to its weight (systematic sampling): what is heavy stays in.
+template <class Take>
+void draw_by_weight(std::span<const double> weights, std::size_t count, RandomStream& random, Take&& take) {
+  const double stride = sum(weights) / static_cast<double>(count);
+  double at = random.uniform() * stride, seen = 0.0;
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    seen += weights[i];
+    double hits = 0.0;
+    for (; at < seen; at += stride) hits += 1.0;
+    if (hits > 0.0) take(i, hits);
+  }
+}
+// A part of the rankings drawn so; their weights are the number of times drawn.
+RankingSet draw_by_weight(const RankingSet& rankings, std::size_t count, RandomStream& random);
+
+class Regrouper {
+ public:
+  Regrouper(const RankingSet& rankings, std::size_t num_items, Unranked unranked);
+
+  // Every ranking to the nearest of K ballots, drawn as in k-means++ (Arthur & Vassilvitskii 2007) under Spearman's distance; with
+  // `expected` (log probabilities under a fit, of one group say) among ballots that occur more often than it expects.
+  std::vector<std::uint32_t> around_ballots(std::size_t num_groups, std::span<const double> expected, RandomStream& random) const;
+
+  // Moves from a fit, after split-and-merge EM (Ueda et al. 2000): a group that can best be spared goes (its rankings to their next
+  // best), and comes back as one half of another group, or around a ballot that occurs far more often than the fit expects.
+  std::vector<Regrouping> moves(const Standing& standing, std::size_t num_groups, RandomStream& random) const;
+
+ private:
+  void places(std::size_t ranking, std::span<double> out) const;
+  std::vector<double> distances(std::size_t ballot) const;
+  // w log(w / expected count), where positive: each ballot's part in the likelihood ratio against its own frequency.
+  std::vector<double> surprise(std::span<const double> log_probs) const;
+
+  const RankingSet& rankings_;
+  std::size_t num_items_;
+  Unranked unranked_;
+  std::vector<double> same_length_;  // [length]: weight of rankings of that length
+};
+
+}  // namespace caucus

@@ -1,0 +1,125 @@
+#include "caucus/result/model_record.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <unordered_set>
+
+#include "caucus/base/error.h"
+#include "caucus/result/model_json.h"
+#include "caucus/result/record_json.h"
+
+namespace caucus {
+
+std::vector<double> ModelRecord::weights() const {
+  std::vector<double> result;
+  double total = 0.0;
+  for (const RecordView& component : components) {
+    const bool alone = components.size() == 1 && !component.has("weight");
+    result.push_back(alone ? 1.0 : component.non_negative("weight"));
+    total += result.back();
+  }
+  if (std::abs(total - 1.0) > 1e-6) model.fail("components", fmt::format("weights that sum to 1, but they sum to {}", total));
+  for (double& weight : result) weight /= total;
+  return result;
+}
+
+namespace {
+
+nlohmann::json parse_json(std::string_view text, const std::string& name) {
+  try {
+    return nlohmann::json::parse(text);
+  } catch (const nlohmann::json::parse_error& error) {
+    // Byte -> line and column, as for every other file.
+    std::size_t line = 1, column = 1;
+    for (std::size_t i = 0; i + 1 < error.byte && i < text.size(); ++i) text[i] == '\n' ? (++line, column = 1) : ++column;
+    throw DataError({Diagnostic{name, line, column, "this is not JSON; expected a model file written by 'caucus fit --out'"}});
+  }
+}
+
+ModelRecord record_of(const nlohmann::json& json) {
+  ModelRecord record{{}, Unranked::last, view_of(json), {}};
+  const RecordView& file = record.model;
+  if (file.size("items") == 0) file.fail("items", "a list of item names");
+  record.items = file.texts("items");
+  std::unordered_set<std::string_view> seen;
+  for (const std::string& item : record.items)
+    if (!seen.insert(item).second) file.fail("items", fmt::format("distinct names, but '{}' stands twice", item));
+  if (file.has("unranked")) {
+    const auto& found = json["unranked"];
+    const auto named = found.is_string() ? enum_from_name<Unranked>(found.get<std::string>()) : std::nullopt;
+    if (!named) file.fail("unranked", "\"last\" or \"absent\"");
+    record.unranked = *named;
+  }
+  if (file.size("components") == 0) file.fail("components", "a list with at least one component");
+  record.components = file.objects("components");
+  return record;
+}
+
+}  // namespace
+
+ModelDocument::ModelDocument(std::unique_ptr<State> state) : state_(std::move(state)) {}
+ModelDocument::ModelDocument(ModelDocument&&) noexcept = default;
+ModelDocument::~ModelDocument() = default;
+
+ModelDocument ModelDocument::parse(std::string_view text, const std::string& name) {
+  const auto fail = [&](const std::string& message) { throw DataError({Diagnostic{name, 0, 0, message}}); };
+  auto state = std::make_unique<State>();
+  state->json = parse_json(text, name);
+  const nlohmann::json& json = state->json;
+  if (!json.is_object() || json.value("schema", nlohmann::json()) != model_schema)
+    fail(fmt::format("expected a model file with \"schema\": \"{}\"", model_schema));
+  if (!json.contains("family") || !json["family"].is_string()) fail("expected the key \"family\" with a family's name");
+  state->family = json["family"].get<std::string>();
+  try {
+    state->record = std::make_unique<ModelRecord>(record_of(json));
+  } catch (const Error& error) {
+    fail(error.what());
+  }
+  return ModelDocument(std::move(state));
+}
+
+const std::string& ModelDocument::family() const { return state_->family; }
+const ModelRecord& ModelDocument::record() const { return *state_->record; }
+FitSummary ModelDocument::summary() const { return model_json::read_summary(state_->json); }
+std::vector<GroupErrors> ModelDocument::errors() const {
+  std::vector<GroupErrors> result;
+  for (const auto& component : state_->json["components"]) result.push_back(model_json::read_errors(component));
+  return result;
+}
+bool ModelDocument::states_unranked() const { return state_->json.contains("unranked"); }
+
+DataFacts facts_of(const Dataset& data) { return {digest(data), data.source}; }
+
+std::string model_text(const FittedModel& model, const FitSummary* summary, const DataFacts& data, const Provenance& provenance,
+                       const Record& extra) {
+  const std::vector<Group> groups = model.profile();
+  Record own;
+  std::vector<Record> components(groups.size());
+  model.write(own, components);
+  nlohmann::ordered_json json;
+  json["schema"] = model_schema;
+  json["family"] = model.family();
+  if (summary != nullptr) json["method"] = summary->method;
+  json["items"] = model.items();
+  json["unranked"] = name_of(model.unranked());
+  json["components"] = nlohmann::ordered_json::array();
+  for (std::size_t k = 0; k < groups.size(); ++k) {
+    nlohmann::json& component = components[k].node().json;
+    model_json::write_group(groups[k], component);
+    json["components"].push_back(nlohmann::ordered_json(component));
+  }
+  for (const auto& [key, value] : own.node().json.items()) json[key] = value;
+  if (summary != nullptr) {
+    json["fit"] = model_json::write_summary(*summary);
+    if (summary->posterior) json["posterior"] = model_json::write_posterior(*summary->posterior);
+    json["data"] = {{"digest", data.digest}, {"source", data.source}};
+  }
+  if (!provenance.version.empty()) json["provenance"] = {{"version", provenance.version}, {"command", provenance.command}};
+  for (const auto& [key, value] : extra.node().json.items()) json[key] = value;
+  return json.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+std::string model_text(const FittedModel& model) { return model_text(model, nullptr, {}, {}); }
+
+}  // namespace caucus

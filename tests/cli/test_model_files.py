@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+"""The model file of every family and method against docs/model-file.schema.json, and what the keys promise.
+
+Usage: test_model_files.py PATH-TO-CAUCUS SOURCE-DIR
+"""
+import json
+import math
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import jsonschema
+
+CAUCUS, SOURCE = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+SHORT = {"components": 2, "iterations": 24, "sweeps": 24, "burnin": 8, "restarts": 2, "chains": 2}
+with open(os.path.join(SOURCE, "docs", "model-file.schema.json"), encoding="utf-8") as schema_file:
+    SCHEMA = json.load(schema_file)
+
+
+def run(*args):
+    return subprocess.run([CAUCUS, *map(str, args)], capture_output=True, text=True, timeout=300)
+
+
+class ModelFiles(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        draw = random.Random(3)
+        ballots = []
+        for _ in range(200):
+            sign = 1 if draw.random() < 0.6 else -1
+            ballots.append(sorted(range(5), key=lambda i: sign * i + draw.gauss(0, 1.2)))
+        cls.data = cls.write("votes.soc", ballots)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    @classmethod
+    def write(cls, name, ballots, items="abcde"):
+        path = os.path.join(cls.folder.name, name)
+        lines = [f"# NUMBER ALTERNATIVES: {len(items)}"] + [f"# ALTERNATIVE NAME {i + 1}: {n}" for i, n in enumerate(items)]
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("\n".join(lines + ["1: " + ",".join(str(i + 1) for i in ballot) for ballot in ballots]) + "\n")
+        return path
+
+    def fit(self, data, *args):
+        out = os.path.join(self.folder.name, "m.json")
+        result = run("fit", data, "--out", out, "--quiet", *args)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        with open(out, encoding="utf-8") as file:
+            model = json.load(file)
+        jsonschema.validate(model, SCHEMA)
+        return model, out
+
+    def test_every_family_and_method(self):
+        for family in json.loads(run("families", "--json").stdout)["families"]:
+            options = {option["name"] for option in family["options"]}
+            for method in family["methods"]:
+                with self.subTest(family=family["name"], method=method):
+                    flags = ["--family", family["name"]] + (["--method", method] if "method" in options else [])
+                    for name, value in SHORT.items():
+                        flags += [f"--{name}", value] if name in options else []
+                    model, path = self.fit(self.data, *flags)
+                    fit = model["fit"]
+                    scored = json.loads(run("score", path, self.data, "--json").stdout)
+                    self.assertAlmostEqual(fit["loglik"], scored["loglik"], delta=1e-8 * abs(fit["loglik"]))
+                    self.assertAlmostEqual(fit["aic"], -2 * fit["loglik"] + 2 * fit["num_parameters"], places=6)
+                    self.assertAlmostEqual(fit["bic"], -2 * fit["loglik"] + fit["num_parameters"] * math.log(200), places=6)
+                    self.assertAlmostEqual(fit["ebic"], fit["bic"] + 2 * fit["log_discrete_values"], places=6)
+                    if fit["trace_measures"] == "log-likelihood":
+                        self.assertEqual(fit["trace"][-1], fit["loglik"])
+                    if "consensus" in model["components"][0]:
+                        expected = len(model["components"]) * math.lgamma(6)
+                        self.assertAlmostEqual(fit["log_discrete_values"], expected, places=9)
+                    else:
+                        self.assertEqual(fit["log_discrete_values"], 0)
+
+    def test_intervals_say_what_they_cover(self):
+        model, _ = self.fit(self.data, "--family", "dpm", "--burnin", 8)
+        for component in model["components"]:
+            self.assertEqual(component["theta_intervals"]["level"], 0.9)
+            for low, value, high in zip(component["theta_intervals"]["low"], component["theta"], component["theta_intervals"]["high"]):
+                self.assertTrue(low <= value <= high or low <= high)
+        model, _ = self.fit(self.data, "-k", 1, "--bootstrap", 20)
+        component = model["components"][0]
+        self.assertEqual(component["utility_intervals"]["level"], 0.95)
+        self.assertEqual(len(component["utility_intervals"]["low"]), 5)
+        model, _ = self.fit(self.data, "--family", "mallows", "-k", 1, "--bootstrap", 20)
+        component = model["components"][0]
+        self.assertEqual(component["theta_intervals"]["level"], 0.95)
+        self.assertEqual(component["stability"]["resamples"], 20)
+        self.assertEqual(component["consensus_gap"], 0)
+
+    def test_an_item_without_a_finite_estimate_is_said_everywhere(self):
+        data = self.write("d.soc", [[0, 1, 2]] * 5 + [[0, 2, 1]] * 3, "abc")  # a never loses
+        model, _ = self.fit(data, "-k", 1)
+        self.assertEqual(model["components"][0]["unbounded"], [0])
+        self.assertIn("(no finite estimate)", run("fit", data, "-k", 1).stdout)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

@@ -1,0 +1,94 @@
+// Every family and method ends soon after it is told to, by a signal or by the clock, with what it has found.
+#include "caucus/infer/stopping.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "caucus/base/random.h"
+#include "caucus/service/families.h"
+
+namespace caucus {
+namespace {
+
+// Noisy copies of two opposite orders: work for minutes in most families.
+Dataset hard_data(std::size_t n, std::size_t m) {
+  Dataset data;
+  data.source = "hard";
+  for (std::size_t i = 0; i < n; ++i) data.items.push_back("item " + std::to_string(i));
+  RankingSetBuilder builder;
+  for (std::size_t l = 0; l < m; ++l) {
+    RandomStream random(1, Purpose::test, l);
+    std::vector<std::pair<double, ItemId>> keys;
+    for (std::size_t i = 0; i < n; ++i)
+      keys.emplace_back((l % 2 == 0 ? 1.0 : -1.0) * static_cast<double>(i) + 0.4 * static_cast<double>(n) * random.normal(),
+                        static_cast<ItemId>(i));
+    std::sort(keys.begin(), keys.end());
+    std::vector<ItemId> order;
+    for (const auto& [key, item] : keys) order.push_back(item);
+    builder.add(order);
+  }
+  data.rankings = builder.build();
+  return data;
+}
+
+struct Signal : Observer, StopSource {
+  std::atomic<bool> raised = false;
+  Flow progress(const Progress&) override { return raised ? Flow::stop : Flow::proceed; }
+  bool stop_requested() const override { return raised; }
+};
+
+double seconds_since(std::chrono::steady_clock::time_point begun) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
+}
+
+// Two seconds on a free machine; a loaded one gets more, but not minutes.
+constexpr double patience = 15.0;
+
+void expect_soon(const Family& family, const std::string& method, const Dataset& data) {
+  SCOPED_TRACE(family.info().name + " " + method + " with " + std::to_string(data.num_items()) + " items");
+  OptionMap options{{"method", method}};
+  for (const OptionInfo& option : family.info().options)
+    if (option.name == "components") options["components"] = "2";
+  for (bool by_clock : {true, false}) {
+    Signal signal;
+    Run run;
+    run.threads = 1;
+    run.observer = &signal;
+    if (by_clock) run.time_limit = 0.5;
+    std::thread alarm([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(500));
+      if (!by_clock) signal.raised = true;
+    });
+    const auto begun = std::chrono::steady_clock::now();
+    const FitOutcome outcome = family.fit(data, options, run);
+    EXPECT_LT(seconds_since(begun), 0.5 + patience) << (by_clock ? "time limit" : "signal");
+    alarm.join();
+    ASSERT_NE(outcome.model, nullptr);
+    EXPECT_TRUE(std::isfinite(outcome.summary.loglik));
+    // Whoever worked past the stop was stopped and says so.
+    if (seconds_since(begun) > 2.0) {
+      EXPECT_NE(outcome.summary.stop_reason, StopReason::converged);
+    }
+  }
+}
+
+TEST(Stopping, EveryMethodEndsSoon) {
+  const Dataset wide = hard_data(150, 60), long_one = hard_data(12, 1500);
+  for (const auto& family : families())
+    for (const MethodInfo& method : family->info().methods) {
+      const std::string name = family->info().name;
+      expect_soon(*family, method.name, long_one);
+      // Stages of 150 items are beyond what dpm is for.
+      if (name != "dpm") expect_soon(*family, method.name, wide);
+    }
+}
+
+}  // namespace
+}  // namespace caucus
