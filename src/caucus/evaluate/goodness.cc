@@ -15,9 +15,9 @@ namespace caucus {
 namespace {
 
 // Counts over ballots, as one vector: first places by item, pairs (i above j), total length by first item.
-class Counter {
+class StatisticCounter {
  public:
-  Counter(const Dataset& data, std::span<const ItemId> shown_items)
+  StatisticCounter(const Dataset& data, std::span<const ItemId> shown_items)
       : num_items_(data.num_items()),
         unranked_(data.unranked),
         shown_(shown_items.begin(), shown_items.end()),
@@ -138,7 +138,7 @@ Goodness goodness_of_fit(const FittedModel& model, const Dataset& data, const Go
   std::stable_sort(shown.begin(), shown.end(), [&](ItemId a, ItemId b) { return listed[a] > listed[b]; });
   shown.resize(std::min(shown.size(), options.max_items));
 
-  Counter layout(data, shown);
+  StatisticCounter layout(data, shown);
   std::vector<double> observed(layout.size(), 0.0);
   std::vector<std::vector<std::uint32_t>> groups(rankings.size());
   for (std::uint32_t i : ballots) {
@@ -153,7 +153,7 @@ Goodness goodness_of_fit(const FittedModel& model, const Dataset& data, const Go
     request.seed = options.seed + 1000003 * (r + 1);
     request.threads = 1;
     const Sample sample = model.sample(request);
-    Counter counter(data, shown);
+    StatisticCounter counter(data, shown);
     std::vector<double> counts(counter.size(), 0.0);
     std::vector<ItemId> seen;
     std::vector<char> takes_part(data.num_items());
