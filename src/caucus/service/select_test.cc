@@ -75,7 +75,7 @@ TEST_P(SelectFinds, TheGeneratingNumberOfGroups) {
     request.family = GetParam();
     request.candidates = {1, 2, 3, 4};
     if (GetParam() != "m4") request.candidates.push_back(5);
-    if (GetParam() != "pl") request.options["starts"] = GetParam() == "m4" ? "2" : "4";
+    if (GetParam() != "pl") request.options["restarts"] = GetParam() == "m4" ? "2" : "4";
     caucus::Run run;
     run.seed = seed;
     run.threads = 2;
@@ -269,8 +269,8 @@ TEST_P(CompareWithItself, ShowsNoSignificantDifference) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, CompareWithItself,
-                         testing::Values("pl:2", "mallows:2", "gmallows:2", "m4:2", "dpm:iterations=400;burnin=100",
-                                         "dpm:method=slice-gibbs;iterations=400;burnin=100", "kde", "ebms"),
+                         testing::Values("pl:2", "mallows:2", "gmallows:2", "m4:2", "dpm:sweeps=400;burnin=100",
+                                         "dpm:method=slice-gibbs;sweeps=400;burnin=100", "kde", "ebms"),
                          [](const auto& one) {
                            std::string name = one.param;
                            std::erase_if(name, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; });

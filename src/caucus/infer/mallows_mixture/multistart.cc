@@ -224,7 +224,7 @@ MultistartResult run_multistart(const RankingSet& rankings, std::size_t num_item
                                 const MakeEngine& make_engine, const Run& run, double step_cost) {
   Problem problem(rankings, num_items, options, make_engine, run, step_cost);
   MultistartPlan plan;
-  plan.starts = options.starts;
+  plan.starts = options.restarts;
   // Tensor starts differ only in where their least squares begin, and each is the best of a dozen: few are enough.
   if (!plan.starts && options.init == MallowsStart::tensor) plan.starts = 3;
   if (options.components == 1) plan.starts = 1;
