@@ -158,10 +158,18 @@ Json traces_json(const FitSummary& summary) {
   if (summary.posterior)
     for (const ChainQuantity& quantity : summary.posterior->quantities) {
       Json chains = Json::array();
-      for (std::size_t c = 0; c < quantity.traces.size(); ++c)
-        chains.push_back(thinned(fmt::format("chain {}", c + 1), quantity.traces[c]));
+      const auto burnin = summary.options.find("burnin");
+      bool warm_up = false;  // traces that are longer than the draws kept begin with the warm-up
+      for (std::size_t c = 0; c < quantity.traces.size(); ++c) {
+        const std::vector<double>& trace = quantity.traces[c];
+        warm_up = burnin != summary.options.end() && trace.size() * quantity.traces.size() > summary.posterior->num_draws;
+        const double stride = warm_up ? static_cast<double>(summary.iterations) / static_cast<double>(trace.size()) : 1.0;
+        chains.push_back(thinned(fmt::format("chain {}", c + 1), trace, 0.0, stride));
+      }
+      const std::size_t before = traces.size();
       add(quantity_words(quantity.name),
           "Each line is one run of the sampler. Runs that mingle and do not drift agree with each other.", std::move(chains));
+      if (warm_up && traces.size() > before) traces.back()["burnin"] = std::stod(burnin->second);
     }
   // The number of groups is what a reader asks for first.
   std::stable_partition(traces.begin(), traces.end(), [](const Json& trace) { return trace["name"] == "number of groups"; });

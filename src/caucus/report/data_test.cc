@@ -265,7 +265,12 @@ TEST(ReportData, SelectionAndComparisonAreReadAndPutIntoWords) {
       {"folds", 5},
       {"table",
        {{{"label", "pl"}, {"heldout_mean", -3.1}, {"heldout_se", 0.02}, {"behind_best", 0.0}, {"behind_se", 0.0}},
-        {{"label", "mallows"}, {"heldout_mean", -3.3}, {"heldout_se", 0.02}, {"behind_best", 0.2}, {"behind_se", 0.01}},
+        {{"label", "mallows"},
+         {"heldout_mean", -3.3},
+         {"heldout_se", 0.02},
+         {"behind_best", 0.2},
+         {"behind_se", 0.01},
+         {"peak_bytes", 5e7}},
         {{"label", "gmallows"}, {"heldout_mean", -3.11}, {"heldout_se", 0.02}, {"behind_best", 0.01}, {"behind_se", 0.01}},
         {{"label", "m4"}, {"refused", "takes complete rankings only"}}}}};
   const Json data = report_data(request);
@@ -274,6 +279,21 @@ TEST(ReportData, SelectionAndComparisonAreReadAndPutIntoWords) {
   EXPECT_EQ(data["comparison"]["sentences"][2], "mallows is clearly worse (by more than two standard errors).");
   EXPECT_EQ(data["comparison"]["left_out"][0]["name"], "m4");
   EXPECT_EQ(data["comparison"]["table"][1]["difference"], -0.2);
+  EXPECT_EQ(data["comparison"]["table"][1]["memory_mb"], 50);
+}
+
+TEST(ReportData, TracesThatHoldTheWarmUpSayHowLongItWas) {
+  FitSummary summary;
+  summary.iterations = 40;
+  summary.options["burnin"] = "30";
+  Posterior& posterior = summary.posterior.emplace();
+  posterior.num_draws = 20;
+  posterior.quantities.push_back({"log_joint", 0.0, {}, {}, {std::vector<double>(20, 1.0), std::vector<double>(20, 2.0)}});
+  posterior.quantities.push_back({"loglik", 0.0, {}, {}, {std::vector<double>(10, 1.0), std::vector<double>(10, 2.0)}});
+  const Json traces = report::traces_json(summary);
+  EXPECT_EQ(traces[0]["burnin"], 30.0);
+  EXPECT_EQ(traces[0]["chains"][0]["iterations"].back(), 38);  // every second sweep
+  EXPECT_FALSE(traces[1].contains("burnin"));
 }
 
 TEST(ReportData, ClusterCountsAndCoClusteringOfADirichletProcess) {

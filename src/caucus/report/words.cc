@@ -216,14 +216,14 @@ Json comparison_json(const Json& source) {
     }
     Json one = {
         {"name", name}, {"heldout_mean", rounded(*mean, 8)}, {"heldout_se", rounded(number_at(row, {"heldout_se"}).value_or(0.0))}};
-    const auto copy = [&](const char* to, const char* from, double sign = 1.0) {
-      if (const auto value = number_at(row, {from})) one[to] = rounded(sign * *value);
+    const auto copy = [&](const char* to, const char* from, double factor = 1.0) {
+      if (const auto value = number_at(row, {from})) one[to] = rounded(factor * *value);
     };
     copy("difference", "behind_best", -1.0);
     copy("difference_se", "behind_se");
     copy("groups", "groups");
     copy("seconds", "seconds");
-    copy("memory_mb", "memory_mb");
+    copy("memory_mb", "peak_bytes", 1e-6);
     json["table"].push_back(std::move(one));
   }
   return json;
