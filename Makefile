@@ -1,11 +1,11 @@
 # 'make demo' and 'make test' install what is missing, build and run. The rest are shortcuts.
-.PHONY: demo test test-report build bench reproduce hunt fuzz asan tsan coverage docs format clean
+.PHONY: demo test test-report mutations build bench reproduce hunt fuzz asan tsan coverage docs format clean
 JOBS ?= $(shell nproc)
 CAUCUS = build/release/caucus
 
 build:
 	@scripts/install-deps.sh
-	@[ -e build/release/CMakeCache.txt ] || cmake --preset release -DCAUCUS_TESTS=OFF >/dev/null
+	@[ -e build/release/CMakeCache.txt ] || cmake --preset release -DCAUCUS_TESTS=OFF -DCAUCUS_UNITY=ON >/dev/null
 	@cmake --build --preset release -j $(JOBS) --target caucus_cli
 
 demo: build
@@ -22,6 +22,13 @@ test-report:
 	@cmake --build --preset release -j $(JOBS)
 	@cd build/release && ctest -C Browser -R report_in_browser --output-on-failure
 
+# Errors planted one at a time in the sampler's sources: a test must fail for each. Files are compiled one by one, as the mutants replace one.
+mutations:
+	@scripts/install-deps.sh test
+	@cmake -S . -B build/mutations -G Ninja -DCMAKE_BUILD_TYPE=Release -DCAUCUS_TESTS=ON -DCAUCUS_REPORT=OFF >/dev/null
+	@cmake --build build/mutations -j $(JOBS) --target infer_dp_mallows_test
+	@src/caucus/infer/dp_mallows/mutations.sh build/mutations
+
 # Ratios within one run; answers are checked first.
 bench:
 	@scripts/install-deps.sh test
@@ -32,7 +39,7 @@ TARGETS ?= all
 OUT ?= build/reproduction
 reproduce:
 	@scripts/install-deps.sh
-	@cmake -S . -B build/experiments -G Ninja -DCMAKE_BUILD_TYPE=Release -DCAUCUS_EXPERIMENTS=ON -DCAUCUS_TESTS=OFF >/dev/null
+	@cmake -S . -B build/experiments -G Ninja -DCMAKE_BUILD_TYPE=Release -DCAUCUS_EXPERIMENTS=ON -DCAUCUS_TESTS=OFF -DCAUCUS_UNITY=ON >/dev/null
 	@cmake --build build/experiments -j $(JOBS) --target caucus-experiments
 	@build/experiments/caucus-experiments run $(TARGETS) $(if $(QUICK),--quick) --threads $(JOBS) --out $(OUT)
 

@@ -4,11 +4,9 @@ set(targets caucus_flags caucus_all)
 foreach(layer IN LISTS CAUCUS_LAYERS)
   list(APPEND targets caucus_${layer})
 endforeach()
-install(TARGETS ${targets} EXPORT caucusTargets
-  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(TARGETS ${targets} EXPORT caucusTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} FILE_SET HEADERS)
 install(TARGETS caucus_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(DIRECTORY ${PROJECT_BINARY_DIR}/man/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
-install(DIRECTORY src/caucus DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 install(EXPORT caucusTargets NAMESPACE caucus:: DESTINATION ${package_dir})
 configure_package_config_file(cmake/caucusConfig.cmake.in ${CMAKE_CURRENT_BINARY_DIR}/caucusConfig.cmake
   INSTALL_DESTINATION ${package_dir})

@@ -14,6 +14,9 @@ add_library(caucus_flags INTERFACE)
 target_compile_features(caucus_flags INTERFACE cxx_std_20)
 target_compile_options(caucus_flags INTERFACE
   $<BUILD_INTERFACE:-Wall -Wextra -Wpedantic -Wshadow -Wconversion>)
+if(CAUCUS_UNITY)  # One file's own names are taken for those of a header that another includes.
+  target_compile_options(caucus_flags INTERFACE $<BUILD_INTERFACE:-Wno-subobject-linkage -Wno-shadow>)
+endif()
 if(CAUCUS_HARDEN)
   target_compile_options(caucus_flags INTERFACE
     $<BUILD_INTERFACE:-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2 -D_GLIBCXX_ASSERTIONS -fstack-protector-strong -fstack-clash-protection>)
@@ -24,6 +27,10 @@ if(CAUCUS_SANITIZE)
   target_link_options(caucus_flags INTERFACE $<BUILD_INTERFACE:-fsanitize=${CAUCUS_SANITIZE}>)
 endif()
 
+# A source that reads itself again for every instruction set cannot share a compilation with others.
+set_source_files_properties(${PROJECT_SOURCE_DIR}/src/caucus/infer/pl_mixture/kernel.cc ${PROJECT_SOURCE_DIR}/src/caucus/infer/dp_mallows/score.cc
+  PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+
 set(CAUCUS_LAYERS "")
 # caucus_layer(name lower-layers...) collects src/caucus/<name>/**.cc without tests and benchmarks.
 function(caucus_layer name)
@@ -32,11 +39,12 @@ function(caucus_layer name)
   if(NOT sources)
     return()
   endif()
+  file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/caucus/${name}/*.h)
+  list(FILTER headers EXCLUDE REGEX "/testing\\.h$")
   add_library(caucus_${name} STATIC ${sources})
+  target_sources(caucus_${name} PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR}/src FILES ${headers})
   add_library(caucus::${name} ALIAS caucus_${name})
-  target_include_directories(caucus_${name} PUBLIC
-    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-  set_target_properties(caucus_${name} PROPERTIES EXPORT_NAME ${name})
+  set_target_properties(caucus_${name} PROPERTIES EXPORT_NAME ${name} UNITY_BUILD ${CAUCUS_UNITY} UNITY_BUILD_BATCH_SIZE 40)
   target_link_libraries(caucus_${name} PUBLIC caucus_flags)
   foreach(lower IN LISTS ARGN)
     if(TARGET caucus_${lower})
@@ -47,6 +55,7 @@ function(caucus_layer name)
 endfunction()
 
 caucus_layer(base)
+set_source_files_properties(${PROJECT_SOURCE_DIR}/src/caucus/base/version.cc PROPERTIES COMPILE_DEFINITIONS CAUCUS_VERSION="${PROJECT_VERSION}")
 target_link_libraries(caucus_base PUBLIC Threads::Threads Boost::headers TBB::tbb fmt::fmt)
 caucus_layer(data base)
 caucus_layer(io data)
@@ -72,6 +81,7 @@ else()
 endif()
 
 add_library(caucus_all INTERFACE)
+target_sources(caucus_all INTERFACE FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR}/src FILES ${PROJECT_SOURCE_DIR}/src/caucus/caucus.h)
 add_library(caucus::caucus ALIAS caucus_all)
 set_target_properties(caucus_all PROPERTIES EXPORT_NAME caucus)
 foreach(layer IN LISTS CAUCUS_LAYERS)

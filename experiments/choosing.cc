@@ -112,7 +112,7 @@ void simulate(const Settings& settings, Results& results) {
           sample.count = ballots;
           sample.seed = seed + 7;
           sample.length = design.length;
-          const Dataset data = parse_model(mixture(design, groups, seed).dump(), "simulated").model->sample(sample).data;
+          const Dataset data = parse_model(mixture(design, groups, seed).dump(), design.name).model->sample(sample).data;
           const Selection selection = try_all(data, settings.quick ? 3 : most_simulated, settings.threads);
           results.add(key, {{"design", design.name}, {"groups", groups}, {"ballots", ballots}, {"rows", rows_of(selection.table)}});
           fmt::print(stderr, "{}: {}\n", key, selection.chosen_k);

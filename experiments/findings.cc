@@ -47,7 +47,7 @@ std::vector<Source> sources() {
                            {},
                            Form::ten_models}};
   all[10].options.unranked = Unranked::absent;
-  all[10].skip = "mallows:1..10;starts=8";  // 87 drivers: minutes for a start
+  all[10].skip = "mallows:1..10;restarts=8";  // 87 drivers: minutes for a start
   return all;
 }
 
@@ -114,7 +114,7 @@ Dataset read_source(const Source& source, const std::string& folder) {
 }
 
 const std::vector<std::string> contenders{
-    "pl:1", "pl:1..10", "mallows:1", "mallows:1..10;starts=8", "gmallows:1..8;starts=4", "m4:2", "dpm:iterations=200;burnin=80",
+    "pl:1", "pl:1..10", "mallows:1", "mallows:1..10;restarts=8", "gmallows:1..8;restarts=4", "m4:2", "dpm:sweeps=200;burnin=80",
     "kde",  "ebms"};
 
 // Without the number of starts or sweeps; where K is not fixed it is chosen.

@@ -87,7 +87,7 @@ void recovery(const Settings& settings, Results& results) {
           M4Options options;
           options.components = static_cast<int>(num);
           options.method = method;
-          options.starts = 4;
+          options.restarts = 4;
           options.iterations = 40;
           options.tolerance = 1e-6;
           const double begin = cpu_seconds();
@@ -98,8 +98,8 @@ void recovery(const Settings& settings, Results& results) {
         }
         MallowsOptions options;
         options.components = static_cast<int>(num);
-        options.starts = num == 1 ? 1 : 24;
-        options.errors = false;
+        options.restarts = num == 1 ? 1 : 24;
+        options.standard_errors = false;
         const double begin = cpu_seconds();
         const auto fit = mallows_mixture::fit_mallows(data, options, run);
         seconds["additive EM"] += cpu_seconds() - begin;
@@ -136,13 +136,14 @@ void goodness(const Settings& settings, Results& results, const std::string& nam
     const std::string k = std::to_string(num);
     const std::string starts = settings.quick ? "2" : "5";
     for (const Model& model :
-         {Model{"m4", "m4", {{"components", k}, {"starts", starts}, {"tolerance", "1e-6"}}},
-          Model{
-              "m4 exact normalizer", "m4", {{"components", k}, {"starts", starts}, {"tolerance", "1e-6"}, {"normalizer", "exact"}}},
-          Model{"additive mallows", "mallows", {{"components", k}, {"errors", "off"}}},
+         {Model{"m4", "m4", {{"components", k}, {"restarts", starts}, {"tolerance", "1e-6"}}},
+          Model{"m4 exact normalizer",
+                "m4",
+                {{"components", k}, {"restarts", starts}, {"tolerance", "1e-6"}, {"normalizer", "exact"}}},
+          Model{"additive mallows", "mallows", {{"components", k}, {"standard-errors", "off"}}},
           Model{"additive gmallows v",
                 "gmallows",
-                {{"components", k}, {"code", "v"}, {"starts", num == 1 ? "1" : "8"}, {"errors", "off"}}}}) {
+                {{"components", k}, {"code", "v"}, {"restarts", num == 1 ? "1" : "8"}, {"standard-errors", "off"}}}}) {
       const std::string key = fmt::format("{}/{}/M={}", name, model.name, num);
       if (results.has(key) || (model.name == "m4 exact normalizer" && num == 1)) continue;
       Run run;

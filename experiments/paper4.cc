@@ -97,7 +97,7 @@ void run_some(const Settings& settings, Results& results, bool only_roc) {
         if (results.has(key)) continue;
         if (settings.quick && large && (method == Method::logit_lasso || method == Method::variational)) continue;  // too slow
         RegressionRequest request = request_for(set, method, settings.quick ? (large ? 100 : 600) : 10000);
-        if (method == Method::em || settings.quick) request.options.max_steps = settings.quick ? 200 : 5000;
+        if (method == Method::em || settings.quick) request.options.iterations = settings.quick ? 200 : 5000;
         results.add(key, fit_and_score(data, request, static_cast<std::uint64_t>(split) + 1, roc));
         const Json& line = results.lines().at(key);
         fmt::print(stderr, "{}: misclassification {:.3f}, {:.1f} s\n", key, line["misclassification"].get<double>(),
@@ -222,12 +222,12 @@ Table load(const DataSet& set, const std::string& folder) {
   return table;
 }
 
-RegressionRequest request_for(const DataSet& set, Method method, int iterations) {
+RegressionRequest request_for(const DataSet& set, Method method, int sweeps) {
   RegressionRequest request;
   request.method = method;
   request.target = "class";
   request.ignore = set.ignore;
-  request.options.iterations = iterations;
+  request.options.sweeps = sweeps;
   request.options.chains = 1;
   request.options.draws = 5000;
   return request;

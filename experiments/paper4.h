@@ -32,7 +32,7 @@ inline const std::vector<DataSet> data_sets{{"lenses", "lenses", "lenses.csv", {
 
 // Expression levels of genes (colon) enter as logarithms.
 Table load(const DataSet& set, const std::string& folder);
-RegressionRequest request_for(const DataSet& set, pl_regression::Method method, int iterations);
+RegressionRequest request_for(const DataSet& set, pl_regression::Method method, int sweeps);
 
 // Six digits are enough to draw or to average.
 inline double brief(double value, double digits = 6.0) {

@@ -52,7 +52,7 @@ void run_figure2(const Settings& settings, Results& results) {
   for (const double a : grid) complete &= results.has(path_key(a));
   if (complete) return;
   RegressionRequest request = request_for(iris, Method::em, settings.quick ? 600 : 10000);
-  request.options.max_steps = 5000;
+  request.options.iterations = 5000;
   const RegressionInput input = class_input(load(iris, settings.data), request);
   Run run;
   run.threads = settings.threads;

@@ -75,7 +75,7 @@ Json figure8_case(std::size_t size, std::size_t test_size, int sweeps, int repli
   score(FittedDpm(train_data.items, Unranked::last, flat_prior(1.0, 1.0), true_components, {}), "true", 0.0);
   Options options;
   options.method = Method::exact_gibbs;
-  options.iterations = sweeps;
+  options.sweeps = sweeps;
   options.burnin = sweeps / 2;
   Run run;
   run.threads = 1;
@@ -188,8 +188,8 @@ void run_figure9(const Settings& settings, Results& results) {
       test.rankings = all.rankings.select_rows(std::span(rows).first(test_size));
       train.rankings = all.rankings.select_rows(std::span(rows).subspan(test_size, size));
       Options options;
-      options.iterations = settings.quick ? 40 : 200;
-      options.burnin = options.iterations / 2;
+      options.sweeps = settings.quick ? 40 : 200;
+      options.burnin = options.sweeps / 2;
       Run run;
       run.threads = 1;
       const double begun = cpu_seconds();
@@ -262,8 +262,8 @@ void run_apa(const Settings& settings, Results& results) {
     options.center_move = one.move;
     options.split_merge = one.split_merge;
     options.start_clusters = one.start_clusters;
-    options.iterations = settings.quick ? 10 : 400;
-    options.burnin = options.iterations / 2;
+    options.sweeps = settings.quick ? 10 : 400;
+    options.burnin = options.sweeps / 2;
     Run run;
     run.threads = 1;
     const double begun = cpu_seconds();

@@ -102,7 +102,7 @@ void run_college(const Settings& settings, Results& results) {
     Options options;
     options.method = Method::beta_gibbs;
     options.alpha = options.nu = 100.0;
-    options.iterations = sweeps;
+    options.sweeps = sweeps;
     options.burnin = sweeps / 2;
     options.thin = 5;
     options.predictive_draws = 2;

@@ -57,9 +57,9 @@ def fit(binary, data, file, family, groups, seed, starts=None):
         command = [binary, "fit", os.path.join(data, file["name"]), "--family", family, "-k", str(groups), "--seed", str(seed),
                    "--threads", "1", "--out", out]
         command += ["--unranked", "absent"] if file["subset"] else []
-        command += ["--standard-errors", "off"] if family == "pl" else ["--errors", "off"]
+        command += ["--standard-errors", "off"]
         if starts:
-            command += ["--restarts" if family == "pl" else "--starts", str(starts)]
+            command += ["--restarts", str(starts)]
         before = os.times()
         done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
         after = os.times()
@@ -68,7 +68,7 @@ def fit(binary, data, file, family, groups, seed, starts=None):
         with open(out, encoding="utf-8") as model:
             summary = json.load(model)["fit"]
     trace = summary.get("trace") or [summary["loglik"]]
-    record = summary.get("starts") or summary.get("restarts") or {}
+    record = summary.get("starts") or {}
     return trace[-1], after.children_user - before.children_user, record
 
 

@@ -2,7 +2,7 @@
 # Fails when a file includes a layer it may not: see docs/design.md, "One direction".
 set -euo pipefail
 cd "$(dirname "$0")/.."
-declare -A number=([base]=0 [data]=1 [io]=2 [model]=2 [result]=3 [infer]=4 [evaluate]=5 [service]=6 [report]=7)
+declare -A number=([base]=0 [data]=1 [io]=2 [model]=2 [result]=3 [infer]=4 [evaluate]=5 [service]=6 [report]=7 [caucus.h]=8)
 bad=0
 complain() { echo "$1" >&2; bad=1; }
 

@@ -36,7 +36,7 @@ for family in $families; do
   case $family in
     pl | mallows | gmallows) more=(-k 2) ;;
     m4) votes=$out/complete.soi more=(-k 2) ;;
-    dpm) more=(--iterations 200 --burnin 100 --chains 2) ;;
+    dpm) more=(--sweeps 200 --burnin 100 --chains 2) ;;
   esac
   "$caucus" fit "$votes" --family "$family" "${more[@]}" --out "$out/$family.json" --report "$out/$family.html" --quiet >/dev/null
 done
@@ -56,7 +56,7 @@ with open(sys.argv[1], "w") as file:
         centre = {"ant": 0.0, "<b>bee</b>": 2.0, "cow": 5.0}[kind]
         print(f"{draw.gauss(centre, 1.2):.3f},{draw.gauss(40, 9):.1f},{draw.choice(['red', 'blue'])},{kind}", file=file)
 ANIMALS
-"$caucus" regress "$out/animals.csv" --target kind --method gibbs --iterations 400 --path "$out/path.csv" --path-grid 1,0.3,0.1 --out "$out/regress.json" --report "$out/regress.html" --quiet >/dev/null
+"$caucus" regress "$out/animals.csv" --target kind --method gibbs --sweeps 400 --path "$out/path.csv" --path-grid 1,0.3,0.1 --out "$out/regress.json" --report "$out/regress.html" --quiet >/dev/null
 
 # Real elections and polls, where they are at hand.
 shared=${CAUCUS_DATA:-$PWD/../shared/data}

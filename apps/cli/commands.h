@@ -41,6 +41,7 @@ struct DataFlags {
   std::vector<std::string> more;  // further files, read as one with the first
   std::string format = "auto";
   std::string unranked;
+  std::string categories = "auto";
   ReadOptions options;
 };
 void add_data_flags(CLI::App& command, DataFlags& flags, const char* format_flag = "--format,--from");

@@ -33,6 +33,9 @@ void add_data_flags(CLI::App& command, DataFlags& flags, const char* format_flag
   add_list("--columns", flags.options.columns, "CSV: the columns to use, in the order of the format (see docs/data.md)", "Data");
   command.add_option("--contest", flags.options.contest, "CSV of several contests: a part of the name of the one to read")
       ->group("Data");
+  command.add_option("--categories", flags.categories, ".cat files: how the file lists its categories; auto goes by their names")
+      ->check(CLI::IsMember(names(enum_names<CategoryOrder>)))
+      ->group("Data");
   add_list("--drop", flags.options.drop, "names that name nobody, besides skipped, overvote, ...; * is any text", "Items");
   add_list("--keep", flags.options.keep, "names that are items although they read like skipped, overvote, ...", "Items");
   add_list("--merge", flags.options.merge, "PATTERN=NAME: items that become one, as in \"Write-in*=Write-in\"", "Items");
@@ -56,6 +59,7 @@ CLI::Option* add_data_argument(CLI::App& command, DataFlags& flags) {
 ReadOptions read_options(const DataFlags& flags, std::optional<Unranked> fallback) {
   ReadOptions options = flags.options;
   options.format = *enum_from_name<Format>(flags.format);
+  options.categories = *enum_from_name<CategoryOrder>(flags.categories);
   options.unranked = flags.unranked.empty() ? fallback : enum_from_name<Unranked>(flags.unranked);
   return options;
 }

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "caucus/base/error.h"
+#include "caucus/base/renamed_options.h"
 #include "caucus/service/families.h"
 #include "caucus/service/reading.h"
 #include "caucus/service/select.h"
@@ -97,6 +98,10 @@ OptionMap given_options(const FitFlags& flags, const CLI::App& command) {
     if (command.count("--" + name) == 0) continue;
     const auto known = std::ranges::find_if(info.options, [&](const OptionInfo& option) { return option.name == name; });
     if (known == info.options.end()) {
+      std::vector<std::string> own;
+      for (const OptionInfo& option : info.options) own.push_back(option.name);
+      if (const std::string_view now = renamed_option(name, own); !now.empty())
+        throw UsageError(fmt::format("family {}: --{} is now called --{}", info.name, name, now));
       std::string having;
       for (const SharedOption& option : collect_options())
         if (option.infos[0].name == name) having = fmt::format("{}", fmt::join(option.families, ", "));

@@ -7,12 +7,28 @@
 #include <new>
 
 #include "caucus/base/error.h"
+#include "caucus/base/renamed_options.h"
 #include "commands.h"
 
 namespace {
 
 using namespace caucus;
 using namespace caucus::cli;
+
+// The first word that names an option by an old name, and its new one.
+std::string explain_old_words(const CLI::App& command, int argc, char** argv) {
+  std::vector<std::string> known;
+  for (const CLI::Option* option : command.get_options())
+    for (const std::string& name : option->get_lnames()) known.push_back(name);
+  for (int i = 2; i < argc; ++i) {
+    std::string_view word = argv[i];
+    if (!word.starts_with("--")) continue;
+    word = word.substr(2, word.find('=') - 2);
+    if (const std::string_view now = renamed_option(word, known); !now.empty())
+      return fmt::format("--{} is now called --{}", word, now);
+  }
+  return "";
+}
 
 int run(int argc, char** argv, Context& context) {
   CLI::App app{"caucus finds the groups in ranked data: which groups there are, what each prefers, how sure we may be.", "caucus"};
@@ -57,7 +73,13 @@ int run(int argc, char** argv, Context& context) {
   } catch (const CLI::ParseError& parse_error) {
     if (parse_error.get_exit_code() == 0) return app.exit(parse_error);  // --help, --version
     std::string where;
-    for (const CLI::App* command : app.get_subcommands()) where = " " + command->get_name();
+    for (const CLI::App* command : app.get_subcommands()) {
+      where = " " + command->get_name();
+      if (const std::string now = explain_old_words(*command, argc, argv); !now.empty()) {
+        error(context, now);
+        return Exit::usage;
+      }
+    }
     const std::string unknown = explain_unknown_words(app, words);
     error(context, fmt::format("{}\nsee 'caucus{} --help'", unknown.empty() ? parse_error.what() : unknown, where));
     return Exit::usage;

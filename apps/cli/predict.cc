@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "caucus/base/error.h"
+#include "caucus/io/csv.h"
 #include "caucus/io/nobody.h"
 #include "caucus/io/text.h"
 #include "caucus/service/regression.h"
@@ -17,13 +18,6 @@ struct PredictFlags {
   bool curves = false;
 };
 
-std::string csv_cell(const std::string& text) {
-  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
-  return quoted + "\"";
-}
-
 // "age=31, town=Bern" as a table of one row.
 Table table_of_row(const std::string& text) {
   std::string names, values;
@@ -32,8 +26,8 @@ Table table_of_row(const std::string& text) {
     if (at == std::string::npos || trim(part.substr(0, at)).empty())
       throw UsageError(fmt::format("--row: {} says nothing about a column; expected NAME=VALUE,NAME=VALUE", show_text(part)));
     const char* const comma = names.empty() ? "" : ",";
-    names += comma + csv_cell(std::string(trim(part.substr(0, at))));
-    values += comma + csv_cell(std::string(trim(part.substr(at + 1))));
+    names += comma + csv_cell((trim(part.substr(0, at))));
+    values += comma + csv_cell((trim(part.substr(at + 1))));
   }
   return parse_table(names + "\n" + values + "\n", "--row");
 }
@@ -84,8 +78,7 @@ void run_predict(const PredictFlags& flags, Context& context) {
   }
   if (flags.out.empty()) print({csv.data(), csv.size()});
   if (json.contains("misclassification")) {
-    const std::string loss = json["log_loss"].is_number() ? fmt::format("{:.4f}", json["log_loss"].get<double>())
-                                                          : "infinite (a ballot has probability zero)";
+    const std::string loss = json["log_loss"].is_number() ? fmt::format("{:.4f}", json["log_loss"].get<double>()) : "infinite";
     std::string scores = fmt::format("misclassification{} {:.4f}, log loss{} {}", model.ranking ? " of first places" : "",
                                      json["misclassification"].get<double>(), model.ranking ? " of whole ballots" : "", loss);
     if (json.contains("auc")) scores += fmt::format(", AUC {:.4f}", json["auc"].get<double>());

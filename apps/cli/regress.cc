@@ -29,12 +29,16 @@ struct RegressFlags {
   std::map<std::string, std::string> values;  // of the options table, by name
 };
 
+bool is_sampler(Method method) { return method == Method::gibbs || method == Method::logit_lasso; }
+
 RegressionRequest make_request(const RegressFlags& flags, const CLI::App& command) {
   RegressionRequest request;
   request.method = *enum_from_name<Method>(flags.method);
   OptionMap options;
   for (const auto& [name, value] : flags.values)
     if (command.count("--" + name) > 0) options[name] = value;
+  if (is_sampler(request.method) && options.contains("iterations"))
+    throw UsageError(fmt::format("--iterations are steps of em and variational; {} counts --sweeps", flags.method));
   request.options = parse_options<pl_regression::Options>(options);
   request.features.categorical = flags.categorical;
   request.features.formulas = flags.features;
@@ -57,8 +61,6 @@ std::vector<double> parse_grid(const std::string& text) {
   }
   return grid;
 }
-
-bool is_sampler(Method method) { return method == Method::gibbs || method == Method::logit_lasso; }
 
 // The strongest weights of every class, as shares of the class.
 std::string show_regression(const RegressionFit& fit, const Context& context) {

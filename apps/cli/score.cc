@@ -66,33 +66,34 @@ nlohmann::ordered_json shares_json(const GroupShares& shares, std::size_t num_gr
   return {{"column", shares.column}, {"values", values}};
 }
 
-// One line per value, three groups at a time so that it fits a terminal.
+// One line per value, as many groups at a time as fit a terminal of 80 columns.
 std::string show_shares(const GroupShares& shares, std::size_t num_groups, const Context& context) {
   const Style style(context.color_stdout());
-  constexpr std::size_t at_once = 3, most = 40;
+  constexpr std::size_t most = 40, widest = 16, cell_width = 20;
   std::vector<std::size_t> order(shares.values.size());
   for (std::size_t v = 0; v < order.size(); ++v) order[v] = v;
   if (order.size() > most)  // the most frequent ones
     std::stable_sort(order.begin(), order.end(),
                      [&](std::size_t a, std::size_t b) { return shares.overall[a].count > shares.overall[b].count; });
-  std::size_t width = std::min<std::size_t>(16, display_width(printable(shares.column)));
+  std::size_t width = std::min(widest, display_width(printable(shares.column)));
   for (std::size_t i = 0; i < std::min(most, order.size()); ++i)
-    width = std::max(width, std::min<std::size_t>(16, display_width(printable(shares.values[order[i]]))));
-  const auto cell = [](const Share& share) {
-    return fmt::format("{:>5.1f}% {:>8}", 100.0 * share.share,
-                       fmt::format("({:.0f}-{:.0f})", 100.0 * share.low, 100.0 * share.high));
-  };
+    width = std::max(width, std::min(widest, display_width(printable(shares.values[order[i]]))));
+  const std::size_t at_once = (80 - (width + 10)) / cell_width;
   std::string text = fmt::format("{}Who is in each group, by {}{} (share of its members, 95 % interval)\n", style.bold,
                                  printable(shares.column), style.reset);
   for (std::size_t begin = 0; begin < num_groups; begin += at_once) {
     const std::size_t end = std::min(num_groups, begin + at_once);
     text += fmt::format("  {}  {:>6}", fit_width(printable(shares.column), width), "all");
-    for (std::size_t k = begin; k < end; ++k) text += fmt::format(" {:>15}", fmt::format("group {}", k + 1));
+    for (std::size_t k = begin; k < end; ++k) text += fmt::format("{:>{}}", fmt::format("group {}", k + 1), cell_width);
     text += '\n';
     for (std::size_t i = 0; i < std::min(most, order.size()); ++i) {
       const std::size_t v = order[i];
       text += fmt::format("  {}  {:>5.1f}%", fit_width(printable(shares.values[v]), width), 100.0 * shares.overall[v].share);
-      for (std::size_t k = begin; k < end; ++k) text += ' ' + cell(shares.of_group[k * shares.values.size() + v]);
+      for (std::size_t k = begin; k < end; ++k) {
+        const Share& one = shares.of_group[k * shares.values.size() + v];
+        text +=
+            fmt::format(" {:>5.1f}% {:>12}", 100.0 * one.share, fmt::format("({:.1f}-{:.1f})", 100.0 * one.low, 100.0 * one.high));
+      }
       text += '\n';
     }
   }

@@ -93,6 +93,12 @@ std::string show_fit(const FittedModel& model, const FitSummary& summary, const 
                   style.reset, style.dim, model.family(), summary.method, summary.seconds, style.reset);
   text += fmt::format("log-likelihood {:.4f}   BIC {:.1f}   AIC {:.1f}   {} parameters   {} after {} steps\n", summary.loglik,
                       summary.bic(), summary.aic(), summary.num_parameters, name_of(summary.stop_reason), summary.iterations);
+  if (summary.starts && summary.starts->finished > 1) {
+    text += fmt::format("{} of {} starts ended here", summary.starts->agreeing, summary.starts->finished);
+    if (const std::optional<double> chance = summary.starts->chance_of_a_better)
+      text += fmt::format("   chance that a better optimum was missed {:.0f} %", 100.0 * *chance);
+    text += "\n";
+  }
   bool utilities_shown = false;
   std::optional<double> level;
   for (std::size_t k = 0; k < groups.size(); ++k) {

@@ -15,7 +15,7 @@ import unittest
 import jsonschema
 
 CAUCUS, SOURCE = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
-SHORT = {"components": 2, "iterations": 24, "sweeps": 24, "burnin": 8, "restarts": 2, "starts": 2, "chains": 2}
+SHORT = {"components": 2, "iterations": 24, "sweeps": 24, "burnin": 8, "restarts": 2, "chains": 2}
 with open(os.path.join(SOURCE, "docs", "model-file.schema.json"), encoding="utf-8") as schema_file:
     SCHEMA = json.load(schema_file)
 

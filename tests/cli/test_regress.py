@@ -89,7 +89,7 @@ class Regression(unittest.TestCase):
     def test_em_reports_what_the_file_holds(self):
         for shape, rate in (("1", None), ("0.5", "1"), ("2", "3")):
             result, model = self.fit("--method", "em", "--a", shape, *(["--b", rate] if rate else []))
-            self.assertEqual(model["schema"], "caucus.model/1")
+            self.assertEqual(model["schema"], "caucus.regression/1")
             self.assertEqual(model["family"], "pl-regression")
             self.assertEqual(model["classes"], ["ant", "bee", "cow"])
             self.assertAlmostEqual(self.loglik(model), result["loglik"], places=6)
@@ -147,19 +147,19 @@ class Regression(unittest.TestCase):
 
     def test_samplers_report_mixing_and_do_not_depend_on_threads(self):
         for method in ("gibbs", "logit-lasso"):
-            first, model = self.fit("--method", method, "--iterations", "1000", "--seed", "7", "--threads", "1")
-            second, again = self.fit("--method", method, "--iterations", "1000", "--seed", "7", "--threads", "2")
+            first, model = self.fit("--method", method, "--sweeps", "1000", "--seed", "7", "--threads", "1")
+            second, again = self.fit("--method", method, "--sweeps", "1000", "--seed", "7", "--threads", "2")
             self.assertGreater(first["ess_min"], 1)
             self.assertGreater(first["rhat_max"], 0.9)
             key = "lambda" if method == "gibbs" else "beta"
             self.assertEqual(model[key], again[key])
             self.assertEqual(model["draws"], again["draws"])
-            other, _ = self.fit("--method", method, "--iterations", "1000", "--seed", "8")
+            other, _ = self.fit("--method", method, "--sweeps", "1000", "--seed", "8")
             self.assertNotEqual(first["loglik"], other["loglik"])
 
     def test_predict_finds_columns_in_any_order(self):
         for method in ("em", "gibbs", "variational", "logit-lasso"):
-            self.fit("--method", method, *(["--iterations", "600"] if method in ("gibbs", "logit-lasso") else []))
+            self.fit("--method", method, *(["--sweeps", "600"] if method in ("gibbs", "logit-lasso") else []))
             shuffled = self.write("shuffled.csv", example(80, 2), ["kind", "colour", "age", "size"])
             scores = [json.loads(self.ok("predict", self.path("m.json"), table, "--out", self.path(name), "--json").stdout)
                       for table, name in ((self.test, "p.csv"), (shuffled, "q.csv"))]
@@ -187,6 +187,26 @@ class Regression(unittest.TestCase):
         self.assertNotIn("misclassification", result)
         self.assertEqual(result["num_rows"], 5)
 
+    def test_a_class_that_training_did_not_see_is_an_error(self):
+        self.fit()
+        rows = example(20, 3)
+        strange = [dict(row, kind="dog") if i < 5 else row for i, row in enumerate(rows)]
+        path = lambda name, table: self.write(name, table, ["size", "age", "colour", "kind"])
+        score = lambda table: json.loads(self.ok("predict", self.path("m.json"), table, "--out", self.path("p.csv"), "--json").stdout)
+        known, mixed = score(path("known.csv", rows[5:])), score(path("mixed.csv", strange))
+        self.assertEqual((known["num_scored"], known["num_unseen"]), (15, 0))
+        self.assertEqual((mixed["num_scored"], mixed["num_unseen"], mixed["log_loss"]), (20, 5, None))
+        self.assertAlmostEqual(mixed["misclassification"], (15 * known["misclassification"] + 5) / 20, places=12)
+        shown = self.ok("predict", self.path("m.json"), self.path("mixed.csv"), "--out", self.path("p.csv"))
+        self.assertIn("log loss infinite", shown.stdout)
+        self.assertIn("5 rows have a class that the model has not seen", shown.stderr)
+
+    def test_a_regression_is_no_model_of_rankings(self):
+        self.fit()
+        result = caucus("score", self.path("m.json"), self.train)
+        self.assertEqual(result.returncode, 65, result.stderr)
+        self.assertIn("caucus.model/1", result.stderr)
+
     def test_formula_features(self):
         _, model = self.fit("--features", "exp(x1 + x2)", "--features", "gauss(size, 0.5, 1) * exp(age); bumps(size, 3)")
         names = [f["name"] for f in model["features"] if f["kind"] == "formula"]
@@ -195,13 +215,13 @@ class Regression(unittest.TestCase):
         self.ok("predict", self.path("m.json"), self.test, "--out", self.path("p.csv"))
 
     def test_path(self):
-        self.fit("--path", self.path("path.csv"), "--path-grid", "1,0.3", "--iterations", "200")
+        self.fit("--path", self.path("path.csv"), "--path-grid", "1,0.3", "--sweeps", "200")
         with open(self.path("path.csv"), encoding="utf-8") as file:
             rows = list(csv.DictReader(file))
         self.assertEqual({row["estimate"] for row in rows}, {"map", "posterior-mean", "posterior-median", "variational-mean"})
         with open(self.path("path.svg"), encoding="utf-8") as file:
             self.assertIn("</svg>", file.read())
-        piped = self.ok("regress", self.train, "--target", "kind", "--path", "-", "--path-grid", "1,0.3", "--iterations", "200")
+        piped = self.ok("regress", self.train, "--target", "kind", "--path", "-", "--path-grid", "1,0.3", "--sweeps", "200")
         self.assertEqual(len(list(csv.DictReader(piped.stdout.splitlines()))), len(rows))
         self.assertFalse(os.path.exists("-.svg"))
         both = caucus("regress", self.train, "--target", "kind", "--path", "-", "--json")
@@ -210,7 +230,7 @@ class Regression(unittest.TestCase):
     def test_the_summary_names_only_what_counts(self):
         shown = self.ok("regress", self.train, "--target", "kind", "--method", "variational").stdout
         self.assertNotIn(" 0 %", shown)
-        shown = self.ok("regress", self.train, "--target", "kind", "--method", "logit-lasso", "--iterations", "200").stdout
+        shown = self.ok("regress", self.train, "--target", "kind", "--method", "logit-lasso", "--sweeps", "200").stdout
         self.assertIn("coefficients not zero", shown)
 
     def test_wrong_input_is_refused_with_a_remedy(self):
@@ -250,7 +270,7 @@ class Regression(unittest.TestCase):
             ballots.append({"age": round(age, 4), **{f"rank_{item}": order.index(item) + 1 for item in "xyz"}})
         table = self.write("ballots.csv", ballots)
         for method in ("em", "gibbs", "variational"):
-            extra = ["--iterations", "600"] if method == "gibbs" else []
+            extra = ["--sweeps", "600"] if method == "gibbs" else []
             result = json.loads(self.ok("regress", table, "--ranking", "--method", method, "--json", "--out", self.path("r.json"), *extra).stdout)
             self.assertLess(result["loglik"], 0)
             self.assertGreater(result["loglik"], -200 * math.log(6))
@@ -267,7 +287,7 @@ class Regression(unittest.TestCase):
     def test_interrupt_keeps_the_draws_and_the_checkpoint_goes_on(self):
         command = ["regress", self.train, "--target", "kind", "--method", "gibbs", "--burnin", "10", "--chains", "1", "--checkpoint", self.path("c.cbor"),
                    "--out", self.path("m.json"), "--json", "--thin", "50"]
-        process = subprocess.Popen([CAUCUS, *command, "--iterations", "100000000"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        process = subprocess.Popen([CAUCUS, *command, "--sweeps", "100000000"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         time.sleep(1.5)
         process.send_signal(signal.SIGINT)
         out, _ = process.communicate(timeout=60)
@@ -276,9 +296,9 @@ class Regression(unittest.TestCase):
         self.assertEqual(result["stop_reason"], "interrupted")
         self.assertGreater(result["num_draws"], 0)
         longer = result["iterations"] + 1000
-        resumed = json.loads(self.ok(*command, "--iterations", longer).stdout)
+        resumed = json.loads(self.ok(*command, "--sweeps", longer).stdout)
         os.remove(self.path("c.cbor"))
-        straight = json.loads(self.ok(*command, "--iterations", longer).stdout)
+        straight = json.loads(self.ok(*command, "--sweeps", longer).stdout)
         self.assertEqual(resumed["loglik"], straight["loglik"])
         self.assertEqual(resumed["ess_min"], straight["ess_min"])
 

@@ -39,6 +39,8 @@ struct Case {
   std::string name, method;
   Accepts accepts;
   OptionMap options;
+  // A prior (of the samplers) and a ballot left out (of kde) weigh less against more ballots.
+  bool depends_on_scale() const { return method.find("gibbs") != std::string::npos || name == "kde"; }
 };
 
 void PrintTo(const Case& one, std::ostream* out) { *out << one.name << " by " << one.method; }
@@ -55,7 +57,8 @@ std::vector<Case> cases() {
       Case one{family.get(), info.name, method.name, method.accepts, {}};
       if (has("method")) one.options["method"] = method.name;
       if (has("components")) one.options["components"] = "2";
-      if (has("iterations")) one.options["iterations"] = "24";
+      for (const char* limit : {"iterations", "sweeps"})
+        if (has(limit)) one.options[limit] = "24";
       if (has("burnin")) one.options["burnin"] = "8";
       if (has("chains")) one.options["chains"] = "2";
       all.push_back(std::move(one));
@@ -200,19 +203,23 @@ TEST_P(FamilyContract, MarginalsAreThoseOfSamples) {
   }
 }
 
+// Three times the weight of every ballot: the likelihood is cubed, so what maximises it stays where it was.
 TEST_P(FamilyContract, WeightThreeIsThreeCopies) {
+  if (GetParam().depends_on_scale()) GTEST_SKIP() << "what it estimates depends on how many ballots there are";
   const Dataset once = tiny();
-  Dataset weighted = once, copied = once;
-  RankingSetBuilder with_weight, with_copies;
-  for (std::size_t row = 0; row < once.rankings.num_rows(); ++row) {
-    const RankingView ranking = once.rankings[once.rankings.row_ranking(row)];
-    with_weight.add(ranking.items(), 3.0);
-    for (int copy = 0; copy < 3; ++copy) with_copies.add(ranking.items());
-  }
-  weighted.rankings = with_weight.build();
-  copied.rankings = with_copies.build();
-  const FitOutcome a = fit(weighted), b = fit(copied);
-  EXPECT_NEAR(a.summary.loglik, b.summary.loglik, 1e-7 * std::abs(a.summary.loglik));
+  Dataset thrice = once;
+  std::vector<double> weights(once.rankings.weights().begin(), once.rankings.weights().end());
+  for (double& weight : weights) weight *= 3.0;
+  thrice.rankings = once.rankings.with_weights(std::move(weights));
+  const FitOutcome one = fit(once), three = fit(thrice);
+  EXPECT_NEAR(three.summary.loglik, 3.0 * one.summary.loglik, 1e-7 * std::abs(three.summary.loglik));
+  // The same parameters: every ballot has the same probability in every group.
+  const auto alike = [](const std::vector<double>& a, const std::vector<double>& b) {
+    ASSERT_EQ(a.size(), b.size());
+    for (std::size_t i = 0; i < a.size(); ++i) ASSERT_NEAR(a[i], b[i], 1e-6);
+  };
+  alike(log_probs(*one.model, once, 1), log_probs(*three.model, once, 1));
+  alike(memberships(*one.model, once, 1), memberships(*three.model, once, 1));
 }
 
 TEST_P(FamilyContract, DegenerateDataGiveNumbersOrAClearError) {
@@ -250,9 +257,8 @@ TEST_P(FamilyContract, BeingStoppedKeepsAResult) {
   ASSERT_NE(outcome.model, nullptr);
   EXPECT_TRUE(std::isfinite(outcome.summary.loglik));
   EXPECT_TRUE(all_finite(*outcome.model));
-  if (observer.called) {
-    EXPECT_EQ(outcome.summary.stop_reason, StopReason::interrupted);
-  }
+  EXPECT_TRUE(observer.called);
+  EXPECT_EQ(outcome.summary.stop_reason, StopReason::interrupted);
 }
 
 TEST_P(FamilyContract, TakesWhatItSaysAndRefusesTheRestByName) {
@@ -329,13 +335,13 @@ TEST(InitTensor, OneStartIsEnoughForThreeGroups) {
     pl["components"].push_back({{"weight", weights[k]}, {"utilities", utilities}});
     mallows["components"].push_back({{"weight", weights[k]}, {"consensus", orders[k]}, {"theta", 0.9}});
   }
-  for (const auto& [json, starts] : {std::pair{pl, "restarts"}, std::pair{mallows, "starts"}}) {
+  for (const nlohmann::json& json : {pl, mallows}) {
     const LoadedModel truth = parse_model(json.dump(), "truth");
     SampleRequest request;
     request.count = 6000;
     const Sample sample = truth.model->sample(request);
     const FitOutcome outcome = find_family(json["family"].get<std::string>())
-                                   .fit(sample.data, {{"components", "3"}, {"init", "tensor"}, {starts, "1"}}, {});
+                                   .fit(sample.data, {{"components", "3"}, {"init", "tensor"}, {"restarts", "1"}}, {});
     double loglik = 0.0;
     const std::vector<double> log_prob = log_probs(*truth.model, sample.data, 1);
     for (std::size_t i = 0; i < log_prob.size(); ++i) loglik += sample.data.rankings.weight(i) * log_prob[i];

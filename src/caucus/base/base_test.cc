@@ -9,6 +9,7 @@
 #include "caucus/base/options.h"
 #include "caucus/base/parallel.h"
 #include "caucus/base/random.h"
+#include "caucus/base/renamed_options.h"
 
 namespace caucus {
 
@@ -69,6 +70,14 @@ TEST(Options, ReadsEveryKind) {
   EXPECT_EQ(options.flavour, Flavour::sweet);
   EXPECT_FALSE(options.polish);
   EXPECT_EQ(options.start, "a.json");
+}
+
+TEST(Options, OldWordsNameTheNewOnes) {
+  EXPECT_EQ(renamed_option("starts", {"restarts", "iterations"}), "restarts");
+  EXPECT_EQ(renamed_option("max-iterations", {"iterations", "sweeps"}), "iterations");
+  EXPECT_EQ(renamed_option("iterations", {"sweeps", "burnin"}), "sweeps");
+  EXPECT_EQ(renamed_option("iterations", {"iterations", "sweeps"}), "");
+  EXPECT_EQ(renamed_option("errors", {"restarts"}), "");
 }
 
 TEST(Options, BadValuesAreNamed) {

@@ -3,6 +3,23 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "caucus/base/renamed_options.h"
+
+namespace caucus {
+
+std::string_view renamed_option(std::string_view name, const std::vector<std::string>& known) {
+  // One word for one thing in every family: restarts, iterations of an optimiser, sweeps of a sampler.
+  static constexpr std::pair<std::string_view, std::string_view> renamed[] = {
+      {"starts", "restarts"},      {"errors", "standard-errors"}, {"max-iterations", "iterations"},
+      {"max-steps", "iterations"}, {"iterations", "sweeps"},      {"centre", "center"}};
+  const auto knows = [&](std::string_view word) { return std::find(known.begin(), known.end(), word) != known.end(); };
+  for (const auto& [old, now] : renamed)
+    if (old == name && !knows(old) && knows(now)) return now;
+  return {};
+}
+
+}  // namespace caucus
+
 namespace caucus::detail {
 
 std::string format_number(double value) { return fmt::format("{}", value); }
@@ -17,6 +34,8 @@ void throw_outside(std::string_view name, std::string_view text, double min, dou
 }
 
 void throw_unknown_option(std::string_view name, const std::vector<std::string>& known) {
+  if (const std::string_view now = renamed_option(name, known); !now.empty())
+    throw UsageError(fmt::format("option '{}' is now called '{}'", name, now));
   throw UsageError(fmt::format("there is no option '{}' here; there are: {}", name, fmt::join(known, ", ")));
 }
 

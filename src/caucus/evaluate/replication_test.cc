@@ -22,9 +22,9 @@ class Given : public FittedModel {
       for (std::size_t c = 0; c < num_components(); ++c) joint[i * num_components() + c] = std::log(shares_[first + i][c]);
   }
   Sample sample(const SampleRequest&) const override { return {}; }
-  nlohmann::json to_json() const override { return {}; }
 
  private:
+  std::vector<Group> groups() const override { return std::vector<Group>(num_components()); }
   std::vector<std::vector<double>> shares_;
 };
 

@@ -12,8 +12,8 @@
 
 #include "caucus/base/parallel.h"
 #include "caucus/infer/run.h"
-#include "caucus/infer/stopping.h"
 #include "caucus/infer/search_record.h"
+#include "caucus/infer/stopping.h"
 
 namespace caucus {
 

@@ -114,4 +114,10 @@ void append_csv_cell(std::string& out, std::string_view text, char delimiter) {
   out += '"';
 }
 
+std::string csv_cell(std::string_view text) {
+  std::string cell;
+  append_csv_cell(cell, text, ',');
+  return cell;
+}
+
 }  // namespace caucus

@@ -45,5 +45,6 @@ char guess_delimiter(std::string_view text);
 
 // The cell as CSV wants it: in quotes where it holds the delimiter, a quote, a line break, or blanks at an end.
 void append_csv_cell(std::string& out, std::string_view text, char delimiter);
+std::string csv_cell(std::string_view text);  // the same alone, for commas
 
 }  // namespace caucus

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "caucus/base/error.h"
+#include "caucus/io/descriptor.h"
 #include "caucus/io/io.h"
 
 namespace caucus {
@@ -26,13 +27,7 @@ namespace {
 }
 
 void write_all(int fd, const char* data, std::size_t size, const std::string& path) {
-  while (size > 0) {
-    const ssize_t written = ::write(fd, data, size);
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) throw_io(path, "writing failed");
-    data += written;
-    size -= static_cast<std::size_t>(written);
-  }
+  if (!write_full(fd, data, size)) throw_io(path, "writing failed");
 }
 
 // What stands between the text and the file: nothing, gzip or zstd.
@@ -109,16 +104,8 @@ std::string folder_of(const std::string& path) {
 struct FileWriter::Target {
   std::string path;
   std::string temporary;  // empty: written directly
-  int fd = -1;
-  bool owned = false;
+  Descriptor file;
   std::unique_ptr<Packer> packer;
-
-  void discard() {
-    if (owned && fd >= 0) ::close(fd);
-    fd = -1;
-    if (!temporary.empty()) ::unlink(temporary.c_str());
-    temporary.clear();
-  }
 };
 
 FileWriter::FileWriter(const std::string& path) : target_(std::make_unique<Target>()) {
@@ -130,63 +117,57 @@ FileWriter::FileWriter(const std::string& path) : target_(std::make_unique<Targe
     target_->packer = std::make_unique<Packer>();
   if (path == "-") {
     target_->path = "standard output";
-    target_->fd = STDOUT_FILENO;
+    target_->file = Descriptor::borrow(STDOUT_FILENO);
     return;
   }
   target_->path = resolved(path);
-  target_->owned = true;
   struct stat status {};
   const bool exists = ::stat(target_->path.c_str(), &status) == 0;
   if (exists && S_ISDIR(status.st_mode)) throw IoError(path + ": is a folder");
   if (exists && !S_ISREG(status.st_mode)) {
-    target_->fd = ::open(target_->path.c_str(), O_WRONLY | O_CLOEXEC);
-    if (target_->fd < 0) throw_io(path, "cannot be opened");
+    target_->file = Descriptor::own(::open(target_->path.c_str(), O_WRONLY | O_CLOEXEC));
+    if (!target_->file.is_open()) throw_io(path, "cannot be opened");
     return;
   }
   // Names are unique within the machine by process id, within the process by a counter that no result depends on.
   static std::atomic<unsigned> counter{0};
   const std::size_t slash = target_->path.find_last_of('/') + 1;
-  for (int attempt = 0; attempt < 100 && target_->fd < 0; ++attempt) {
+  for (int attempt = 0; attempt < 100 && !target_->file.is_open(); ++attempt) {
     // Long names are cut so that the temporary one fits the file system's limit.
     std::string name = target_->path.substr(slash).substr(0, 200);
     const std::string temporary =
         fmt::format("{}.{}.{}-{}.tmp", target_->path.substr(0, slash), name, ::getpid(), counter.fetch_add(1));
-    target_->fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (target_->fd >= 0)
+    target_->file = Descriptor::own(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+    if (target_->file.is_open())
       target_->temporary = temporary;
     else if (errno != EEXIST)
       throw_io(path, "cannot be written");
   }
-  if (target_->fd < 0) throw_io(path, "cannot be written");
-  if (exists) ::fchmod(target_->fd, status.st_mode & 07777);
+  if (!target_->file.is_open()) throw_io(path, "cannot be written");
+  if (exists) ::fchmod(target_->file.get(), status.st_mode & 07777);
 }
 
 FileWriter::~FileWriter() {
-  if (target_ != nullptr) target_->discard();
+  if (target_ != nullptr && !target_->temporary.empty()) ::unlink(target_->temporary.c_str());
 }
 
 void FileWriter::drain() {
-  target_->packer->put(buffer_, false, target_->fd, target_->path);
+  target_->packer->put(buffer_, false, target_->file.get(), target_->path);
   buffer_.clear();
 }
 
 void FileWriter::commit() {
   Target& target = *target_;
-  target.packer->put(buffer_, true, target.fd, target.path);
+  target.packer->put(buffer_, true, target.file.get(), target.path);
   buffer_.clear();
   if (target.temporary.empty()) return;
-  if (::fsync(target.fd) != 0) throw_io(target.path, "syncing failed");
-  const int fd = target.fd;
-  target.fd = -1;
-  if (::close(fd) != 0) throw_io(target.path, "writing failed");
+  if (::fsync(target.file.get()) != 0) throw_io(target.path, "syncing failed");
+  if (!target.file.close()) throw_io(target.path, "writing failed");
   if (::rename(target.temporary.c_str(), target.path.c_str()) != 0) throw_io(target.path, "renaming failed");
   target.temporary.clear();
   // The new name itself must survive a power cut; a folder that cannot be synced (some network drives) is no error.
-  const int folder = ::open(folder_of(target.path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (folder >= 0) {
-    ::fsync(folder);
-    ::close(folder);
-  }
+  const Descriptor folder = Descriptor::own(::open(folder_of(target.path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (folder.is_open()) ::fsync(folder.get());
 }
 
 void write_file(const std::string& path, std::string_view content) {

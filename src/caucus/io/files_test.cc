@@ -18,6 +18,7 @@
 #include "caucus/io/source.h"
 #include "caucus/io/table.h"
 #include "caucus/io/text.h"
+#include "caucus/io/unpack.h"
 
 namespace caucus {
 namespace {
@@ -119,6 +120,14 @@ TEST(Source, MissingFileAndFolder) {
 TEST(Source, SeveralGzipMembersAndPadding) {
   EXPECT_EQ(Source::from_text(gzip("one,") + gzip("two"), "x.gz").text(), "one,two");
   EXPECT_EQ(Source::from_text(gzip("one") + std::string(512, '\0'), "x.gz").text(), "one");
+}
+
+// zlib is given its input in pieces; a member may end where a piece does, or leave less of the next one than tells it apart.
+TEST(Source, GzipMembersThatEndWhereAPieceDoes) {
+  const std::string first = gzip("one,"), packed = first + gzip("two,") + gzip("three");
+  for (std::size_t piece = 1; piece <= packed.size(); ++piece) EXPECT_EQ(unpack(packed, "x.gz", piece), "one,two,three") << piece;
+  for (std::size_t piece = 1; piece <= packed.size(); ++piece)
+    EXPECT_EQ(unpack(first + std::string(50, '\0'), "x.gz", piece), "one,") << piece;
 }
 
 TEST(Source, BrokenArchivesAreDataErrors) {

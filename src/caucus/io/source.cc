@@ -1,12 +1,9 @@
 #include "caucus/io/source.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zlib.h>
-#include <zstd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -14,6 +11,8 @@
 #include <utility>
 
 #include "caucus/base/error.h"
+#include "caucus/io/descriptor.h"
+#include "caucus/io/unpack.h"
 
 namespace caucus {
 
@@ -37,107 +36,19 @@ Source::Source(Source&&) noexcept = default;
 Source& Source::operator=(Source&&) noexcept = default;
 Source::~Source() = default;
 
-std::size_t max_unpacked_bytes(std::size_t packed_bytes) { return (std::size_t{256} << 20) + 200 * packed_bytes; }
-
 namespace {
-
-struct FileDescriptor {
-  int fd = -1;
-  bool owned = false;
-  ~FileDescriptor() {
-    if (owned && fd >= 0) ::close(fd);
-  }
-};
 
 std::string read_all(int fd, const std::string& name) {
   std::string buffer;
   std::size_t size = 0;
-  for (;;) {
-    if (buffer.size() - size < (1U << 16)) buffer.resize(std::max<std::size_t>(1U << 18, buffer.size() * 2));
-    const ssize_t got = ::read(fd, buffer.data() + size, buffer.size() - size);
-    if (got < 0 && errno == EINTR) continue;
+  while (size == buffer.size()) {
+    buffer.resize(std::max<std::size_t>(1U << 18, buffer.size() * 2));
+    const ssize_t got = read_full(fd, buffer.data() + size, buffer.size() - size);
     if (got < 0) throw IoError(fmt::format("{}: reading failed: {}", name, std::strerror(errno)));
-    if (got == 0) break;
     size += static_cast<std::size_t>(got);
   }
   buffer.resize(size);
   return buffer;
-}
-
-[[noreturn]] void throw_too_big(const std::string& name, std::size_t limit) {
-  throw DataError(
-      fmt::format("{}: unpacks to more than {} MB, too much for an archive of its size; unpack it first", name, limit >> 20));
-}
-
-// Room for the next piece of unpacked text; grows by doubling up to the limit.
-void make_room(std::string& out, std::size_t used, std::size_t limit, const std::string& name) {
-  if (used < out.size()) return;
-  if (used >= limit) throw_too_big(name, limit);
-  out.resize(std::min(limit, std::max<std::size_t>(1U << 16, out.size() * 2)));
-}
-
-std::string unpack_gzip(std::string_view packed, const std::string& name) {
-  const std::size_t limit = max_unpacked_bytes(packed.size());
-  z_stream stream{};
-  if (inflateInit2(&stream, 16 + MAX_WBITS) != Z_OK) throw IoError(name + ": cannot start gzip");
-  struct End {
-    z_stream* stream;
-    ~End() { inflateEnd(stream); }
-  } end{&stream};
-
-  std::string out;
-  std::size_t used = 0;
-  std::size_t taken = 0;  // bytes handed to zlib so far; avail_in is 32 bits wide
-  for (;;) {
-    if (stream.avail_in == 0 && taken < packed.size()) {
-      const std::size_t piece = std::min<std::size_t>(packed.size() - taken, 1U << 30);
-      stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data() + taken));
-      stream.avail_in = static_cast<uInt>(piece);
-      taken += piece;
-    }
-    make_room(out, used, limit, name);
-    const std::size_t room = std::min<std::size_t>(out.size() - used, 1U << 30);
-    stream.next_out = reinterpret_cast<Bytef*>(out.data() + used);
-    stream.avail_out = static_cast<uInt>(room);
-    const int code = inflate(&stream, Z_NO_FLUSH);
-    used += room - stream.avail_out;
-    if (code == Z_STREAM_END) {
-      // An archive may hold several members one after the other; anything else behind it is padding.
-      const char* rest = reinterpret_cast<const char*>(stream.next_in);
-      const bool another = stream.avail_in >= 2 && rest[0] == '\x1f' && rest[1] == '\x8b';
-      if (!another) break;
-      if (inflateReset(&stream) != Z_OK) throw DataError(name + ": broken gzip archive");
-      continue;
-    }
-    if (code == Z_BUF_ERROR && stream.avail_in == 0 && taken == packed.size())
-      throw DataError(name + ": the gzip archive ends too early");
-    if (code != Z_OK && code != Z_BUF_ERROR)
-      throw DataError(fmt::format("{}: broken gzip archive ({})", name, stream.msg != nullptr ? stream.msg : "no reason given"));
-  }
-  out.resize(used);
-  return out;
-}
-
-std::string unpack_zstd(std::string_view packed, const std::string& name) {
-  const std::size_t limit = max_unpacked_bytes(packed.size());
-  const std::unique_ptr<ZSTD_DCtx, std::size_t (*)(ZSTD_DCtx*)> context(ZSTD_createDCtx(), ZSTD_freeDCtx);
-  if (context == nullptr) throw IoError(name + ": cannot start zstd");
-  std::string out;
-  std::size_t used = 0;
-  ZSTD_inBuffer in{packed.data(), packed.size(), 0};
-  std::size_t pending = 1;
-  while (in.pos < in.size || pending != 0) {
-    make_room(out, used, limit, name);
-    ZSTD_outBuffer piece{out.data() + used, out.size() - used, 0};
-    const std::size_t before = in.pos;
-    pending = ZSTD_decompressStream(context.get(), &piece, &in);
-    if (ZSTD_isError(pending) != 0) throw DataError(fmt::format("{}: broken zstd archive ({})", name, ZSTD_getErrorName(pending)));
-    used += piece.pos;
-    if (pending != 0 && in.pos == in.size && before == in.pos && piece.pos == 0)
-      throw DataError(name + ": the zstd archive ends too early");
-  }
-  out.resize(used);
-  return out;
 }
 
 // Files of other programs, known by their first bytes, and the line that makes a table of them.
@@ -173,8 +84,8 @@ void refuse_binary(std::string_view text, const std::string& name) {
 
 void Source::settle() {
   const auto starts = [&](std::string_view magic) { return text_.substr(0, magic.size()) == magic; };
-  if (starts("\x1f\x8b") || starts("\x28\xb5\x2f\xfd")) {
-    std::string unpacked = text_[0] == '\x1f' ? unpack_gzip(text_, name_) : unpack_zstd(text_, name_);
+  if (is_packed(text_)) {
+    std::string unpacked = unpack(text_, name_);
     storage_ = std::make_unique<Storage>();
     storage_->buffer = std::move(unpacked);
     text_ = storage_->buffer;
@@ -186,22 +97,13 @@ void Source::settle() {
 
 Source Source::open(const std::string& path) {
   Source source;
-  source.name_ = path == "-" ? "standard input" : path;
-  FileDescriptor file;
-  if (path == "-") {
-    file.fd = STDIN_FILENO;
-  } else {
-    file.fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    file.owned = true;
-    if (file.fd < 0) throw NoInputError(fmt::format("{}: cannot be opened: {}", path, std::strerror(errno)));
-  }
+  source.name_ = input_name(path);
+  const Descriptor file = open_input(path);
   struct stat status {};
-  if (::fstat(file.fd, &status) != 0) throw NoInputError(fmt::format("{}: {}", source.name_, std::strerror(errno)));
-  if (S_ISDIR(status.st_mode)) throw NoInputError(source.name_ + ": is a folder, not a file");
-  if (S_ISREG(status.st_mode) && status.st_size > 0 && path != "-") {
+  if (::fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0 && path != "-") {
     Storage& storage = *source.storage_;
     storage.mapped_bytes = static_cast<std::size_t>(status.st_size);
-    void* mapping = ::mmap(nullptr, storage.mapped_bytes, PROT_READ, MAP_PRIVATE, file.fd, 0);
+    void* mapping = ::mmap(nullptr, storage.mapped_bytes, PROT_READ, MAP_PRIVATE, file.get(), 0);
     if (mapping != MAP_FAILED) {
       storage.mapping = mapping;
       ::madvise(mapping, storage.mapped_bytes, MADV_SEQUENTIAL);
@@ -209,7 +111,7 @@ Source Source::open(const std::string& path) {
     }
   }
   if (source.storage_->mapping == nullptr) {
-    source.storage_->buffer = read_all(file.fd, source.name_);
+    source.storage_->buffer = read_all(file.get(), source.name_);
     source.text_ = source.storage_->buffer;
   }
   source.settle();

@@ -37,7 +37,4 @@ class Source {
   std::string name_;
 };
 
-// An archive may unpack to this many bytes: generous for text, deadly for no machine.
-std::size_t max_unpacked_bytes(std::size_t packed_bytes);
-
 }  // namespace caucus

@@ -9,59 +9,34 @@
 #include <cerrno>
 #include <cmath>
 #include <cstring>
-#include <utility>
 
 #include "caucus/base/error.h"
 
 namespace caucus {
 
-Spool::~Spool() {
-  if (fd_ >= 0) ::close(fd_);
-}
-
-Spool::Spool(Spool&& other) noexcept
-    : fd_(std::exchange(other.fd_, -1)),
-      folder_(std::move(other.folder_)),
-      num_items_(other.num_items_),
-      bytes_(std::move(other.bytes_)) {}
-
 void Spool::open(const std::string& folder, std::size_t num_items) {
   folder_ = folder.empty() ? "." : folder;
   num_items_ = num_items;
   std::string name = folder_ + "/caucus-XXXXXX";
-  fd_ = ::mkostemp(name.data(), O_CLOEXEC);
-  if (fd_ < 0)
+  file_ = Descriptor::own(::mkostemp(name.data(), O_CLOEXEC));
+  if (!file_.is_open())
     throw IoError(
         fmt::format("{}: no temporary file can be made there: {}; name another folder in TMPDIR", folder_, std::strerror(errno)));
   ::unlink(name.c_str());
 }
 
 void Spool::put(const void* data, std::size_t bytes) {
-  const char* p = static_cast<const char*>(data);
-  while (bytes > 0) {
-    const ssize_t written = ::write(fd_, p, bytes);
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0)
-      throw IoError(fmt::format("{}: writing a temporary file failed: {}; name a folder with more room in TMPDIR", folder_,
-                                std::strerror(errno)));
-    p += written;
-    bytes -= static_cast<std::size_t>(written);
-  }
+  if (!write_full(file_.get(), data, bytes))
+    throw IoError(fmt::format("{}: writing a temporary file failed: {}; name a folder with more room in TMPDIR", folder_,
+                              std::strerror(errno)));
 }
 
 bool Spool::get(void* data, std::size_t bytes) {
-  char* p = static_cast<char*>(data);
-  const std::size_t wanted = bytes;
-  while (bytes > 0) {
-    const ssize_t got = ::read(fd_, p, bytes);
-    if (got < 0 && errno == EINTR) continue;
-    if (got == 0 && bytes == wanted) return false;
-    if (got <= 0)
-      throw IoError(
-          fmt::format("{}: reading a temporary file failed: {}", folder_, got < 0 ? std::strerror(errno) : "it ends too early"));
-    p += got;
-    bytes -= static_cast<std::size_t>(got);
-  }
+  const ssize_t got = read_full(file_.get(), data, bytes);
+  if (got == 0 && bytes > 0) return false;
+  if (got < static_cast<ssize_t>(bytes))
+    throw IoError(
+        fmt::format("{}: reading a temporary file failed: {}", folder_, got < 0 ? std::strerror(errno) : "it ends too early"));
   return true;
 }
 
@@ -112,7 +87,7 @@ void Spool::write(const RankingSet& piece) {
 }
 
 void Spool::rewind() {
-  if (::lseek(fd_, 0, SEEK_SET) < 0)
+  if (::lseek(file_.get(), 0, SEEK_SET) < 0)
     throw IoError(fmt::format("{}: reading a temporary file failed: {}", folder_, std::strerror(errno)));
 }
 

@@ -7,17 +7,13 @@
 #include <vector>
 
 #include "caucus/data/ranking.h"
+#include "caucus/io/descriptor.h"
 
 namespace caucus {
 
 // An unnamed file: gone when closed, whatever ends the program.
 class Spool {
  public:
-  Spool() = default;
-  ~Spool();
-  Spool(Spool&& other) noexcept;
-  Spool& operator=(Spool&&) = delete;
-
   // Throws IoError that names the folder. Every ranking lists all of the `num_items` items.
   void open(const std::string& folder, std::size_t num_items);
   void write(const RankingSet& piece);
@@ -36,7 +32,7 @@ class Spool {
   template <class Number>
   void unpack(std::size_t size, std::vector<ItemId>& items);
 
-  int fd_ = -1;
+  Descriptor file_;
   std::string folder_;
   std::size_t num_items_ = 0;
   std::vector<char> bytes_;

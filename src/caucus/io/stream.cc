@@ -1,18 +1,17 @@
 #include "caucus/io/stream.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 #include <stdexcept>
 
 #include "caucus/base/error.h"
+#include "caucus/io/descriptor.h"
 #include "caucus/io/item_edits.h"
 #include "caucus/io/readers.h"
 #include "caucus/io/spool.h"
+#include "caucus/io/unpack.h"
 
 namespace caucus {
 
@@ -22,17 +21,7 @@ namespace {
 // the text alone, not on how a pipe delivers it.
 class LineBlocks {
  public:
-  LineBlocks(const std::string& path, std::size_t block) : name_(path == "-" ? "standard input" : path), block_(block) {
-    fd_ = path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (fd_ < 0) throw NoInputError(fmt::format("{}: cannot be opened: {}", path, std::strerror(errno)));
-    struct stat status {};
-    if (::fstat(fd_, &status) == 0 && S_ISDIR(status.st_mode)) throw NoInputError(name_ + ": is a folder, not a file");
-  }
-  ~LineBlocks() {
-    if (fd_ > STDIN_FILENO) ::close(fd_);
-  }
-  LineBlocks(const LineBlocks&) = delete;
-  LineBlocks& operator=(const LineBlocks&) = delete;
+  LineBlocks(const std::string& path, std::size_t block) : file_(open_input(path)), name_(input_name(path)), block_(block) {}
 
   const std::string& name() const { return name_; }
 
@@ -63,26 +52,20 @@ class LineBlocks {
     std::size_t size = buffer_.size();
     if (size >= wanted || ended_) return;
     buffer_.resize(wanted);
-    while (size < wanted) {
-      const ssize_t got = ::read(fd_, buffer_.data() + size, wanted - size);
-      if (got < 0 && errno == EINTR) continue;
-      if (got < 0) throw IoError(fmt::format("{}: reading failed: {}", name_, std::strerror(errno)));
-      if (got == 0) break;
-      size += static_cast<std::size_t>(got);
-    }
+    const ssize_t got = read_full(file_.get(), buffer_.data() + size, wanted - size);
+    if (got < 0) throw IoError(fmt::format("{}: reading failed: {}", name_, std::strerror(errno)));
+    size += static_cast<std::size_t>(got);
     ended_ = size < wanted;
     buffer_.resize(size);
   }
 
-  int fd_ = -1;
+  Descriptor file_;
   std::string name_;
   std::size_t block_;
   std::string buffer_;
   std::size_t given_ = 0;
   bool ended_ = false;
 };
-
-bool is_packed(std::string_view text) { return text.starts_with("\x1f\x8b") || text.starts_with("\x28\xb5\x2f\xfd"); }
 
 }  // namespace
 

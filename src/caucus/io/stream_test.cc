@@ -171,6 +171,13 @@ TEST_F(RankingStreams, SameMessageForManyErrorsAndEmptyFiles) {
   EXPECT_THROW(open(folder_.string(), 64), NoInputError);
 }
 
+TEST_F(RankingStreams, AFolderLeavesNoOpenFile) {
+  const auto open_files = [] { return std::distance(fs::directory_iterator("/proc/self/fd"), {}); };
+  const auto before = open_files();
+  for (int i = 0; i < 5; ++i) EXPECT_THROW(open(folder_.string(), 64), NoInputError);
+  EXPECT_EQ(open_files(), before);
+}
+
 TEST_F(RankingStreams, WarningsOfTheHeaderStay) {
   const std::string path = file(
       "w.soc",

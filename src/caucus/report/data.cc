@@ -11,6 +11,7 @@
 #include "caucus/report/counted.h"
 #include "caucus/report/parts.h"
 #include "caucus/result/model_json.h"
+#include "caucus/result/regression_schema.h"
 #include "caucus/service/families.h"
 #include "caucus/service/model_file.h"
 
@@ -524,8 +525,7 @@ ReportModel read_report_model(std::string_view text, const std::string& name) {
   one.name = report::file_name(name);
   // A regression has classes, not items: it is no model of rankings that `score` could load.
   Json json = Json::parse(text, nullptr, false);
-  if (json.is_object() && json.value("schema", Json()) == model_schema && json.contains("classes") &&
-      !json.contains("components")) {
+  if (json.is_object() && json.value("schema", Json()) == regression_schema) {
     one.summary = regression_summary(json);
     one.json = std::move(json);
     return one;

@@ -309,7 +309,7 @@ TEST(ReportData, IntervalsSayWhatTheyCover) {
 }
 
 TEST(ReportData, ARegressionHasCoefficientsIntervalsAndScores) {
-  Json model = {{"schema", "caucus.model/1"},
+  Json model = {{"schema", "caucus.regression/1"},
                 {"family", "pl-regression"},
                 {"method", "gibbs"},
                 {"classes", {"no", "yes"}},

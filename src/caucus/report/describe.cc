@@ -117,14 +117,20 @@ Description tastes(const Evidence& evidence, std::size_t k) {
   const std::size_t n = evidence.num_items();
   std::vector<ItemId> items = evidence.order(k);
   if (items.size() < 2) return found;
+  if (evidence.wins()) {
+    // Whom an item met differs from item to item, so wins alone do not say who is strong: the model's order does.
+    found.likes.assign(items.begin(),
+                       items.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(n <= 3 ? 1 : 3, items.size())));
+    return found;
+  }
   std::vector<ItemId> by_favour = items;
   std::stable_sort(by_favour.begin(), by_favour.end(),
                    [&](ItemId a, ItemId b) { return evidence.favour(k, a) > evidence.favour(k, b); });
-  const double best = evidence.favour(k, by_favour[0]), even = evidence.wins() ? 0.5 : 1.0 / static_cast<double>(items.size());
-  if (best < (evidence.wins() ? 0.55 : 1.3 * even)) return found;  // nobody stands out
+  const double best = evidence.favour(k, by_favour[0]);
+  if (best < 1.3 / static_cast<double>(items.size())) return found;  // nobody stands out
   const std::size_t most = n <= 3 ? 1 : n <= 5 ? 2 : 3;
   for (ItemId item : by_favour) {
-    if (found.likes.size() == most || evidence.favour(k, item) < (evidence.wins() ? best - 0.05 : 0.45 * best)) break;
+    if (found.likes.size() == most || evidence.favour(k, item) < 0.45 * best) break;
     found.likes.push_back(item);
   }
   // The place below the others' by most, or, in a single group, the last of few.

@@ -26,7 +26,8 @@ const Family& family_of(const FitRequest& request) {
 }  // namespace
 
 bool goes_by(const FitRequest& request) {
-  return request.data == nullptr && !request.keep_data && request.paths.size() == 1 && family_of(request).takes_stream(request.options);
+  return request.data == nullptr && !request.keep_data && request.paths.size() == 1 &&
+         family_of(request).takes_stream(request.options);
 }
 
 FitResult fit(const FitRequest& request, const Run& run) {

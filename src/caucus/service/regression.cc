@@ -42,26 +42,26 @@ std::vector<Column> covariate_columns(std::span<const Column> columns, const Reg
 
 // How many sweeps apart draws are kept, so that all of them fit in 256 MB.
 int automatic_thin(const Options& options, int burnin, std::size_t num_coefficients) {
-  const double numbers = static_cast<double>(num_coefficients) * options.chains * std::max(options.iterations - burnin, 1);
+  const double numbers = static_cast<double>(num_coefficients) * options.chains * std::max(options.sweeps - burnin, 1);
   return std::max(1, static_cast<int>(std::ceil(numbers / 64e6)));
 }
 
 ChainPlan chain_plan(const Options& options, std::size_t num_coefficients) {
   ChainPlan plan;
-  plan.iterations = options.iterations;
-  plan.burnin = options.burnin.value_or(options.iterations / 2);
+  plan.iterations = options.sweeps;
+  plan.burnin = options.burnin.value_or(options.sweeps / 2);
   if (plan.burnin >= plan.iterations)
     throw UsageError(
-        fmt::format("burnin = {} leaves none of {} iterations; iterations count the burn-in too", plan.burnin, plan.iterations));
+        fmt::format("burnin = {} leaves none of {} sweeps; --sweeps counts the burn-in too", plan.burnin, plan.iterations));
   plan.thin = options.thin.value_or(automatic_thin(options, plan.burnin, num_coefficients));
   return plan;
 }
 
-// What a checkpoint must agree on: everything that bears on the chains but the number of iterations. More iterations go on where it
+// What a checkpoint must agree on: everything that bears on the chains but the number of sweeps. More sweeps go on where it
 // ends, if the burn-in stays as it was.
 std::string checkpoint_key(const RegressionInput& input, const RegressionRequest& request, const Run& run) {
   OptionMap options = show_options(request.options);
-  for (const char* name : {"iterations", "draws", "burnin", "thin"}) options.erase(name);  // the plan says these
+  for (const char* name : {"iterations", "sweeps", "draws", "burnin", "thin"}) options.erase(name);  // the plan says these
   XXH3_state_t* state = XXH3_createState();
   XXH3_128bits_reset(state);
   const RegressionData& data = input.data;
@@ -108,7 +108,7 @@ Diagnosis diagnose(const pl_regression::Posterior& posterior, int threads) {
 }
 
 // Six digits: what the model file holds, so that predictions do not change when it is read back.
-double rounded(double value) {
+double six_digits(double value) {
   char text[32];
   const auto end = fmt::format_to_n(text, sizeof text, "{:.6g}", value).out;
   std::from_chars(text, end, value);
@@ -136,7 +136,8 @@ void take_posterior(const pl_regression::Posterior& posterior, const Options& op
     std::size_t index = i * total / kept, chain = 0;
     while (index >= posterior.num_draws(chain)) index -= posterior.num_draws(chain++);
     RowMatrix draw(rows, columns);
-    for (Eigen::Index j = 0; j < draw.size(); ++j) draw.data()[j] = rounded(static_cast<double>(posterior.draw(chain, index)[j]));
+    for (Eigen::Index j = 0; j < draw.size(); ++j)
+      draw.data()[j] = six_digits(static_cast<double>(posterior.draw(chain, index)[j]));
     fit.model.draws.push_back(std::move(draw));
   }
   fit.summary.stop_reason = posterior.stop_reason;
@@ -158,8 +159,8 @@ void take_posterior(const pl_regression::Posterior& posterior, const Options& op
     fit.summary.details["posterior_mean_loglik"] = mean_loglik;
     fit.summary.details["rhat_loglik"] = split_rhat(loglik);
     if (diagnosis.rhat_max > 1.1)
-      fit.summary.warnings.push_back(fmt::format(
-          "R-hat is up to {:.2f}: the chains have not met; more iterations make the weights surer", diagnosis.rhat_max));
+      fit.summary.warnings.push_back(
+          fmt::format("R-hat is up to {:.2f}: the chains have not met; more sweeps make the weights surer", diagnosis.rhat_max));
   }
   fit.summary.details["chains"] = posterior.chains.size();
   fit.summary.details["burnin"] = plan.burnin;
@@ -219,7 +220,7 @@ double cross_validated_shape(const RegressionInput& input, const RegressionReque
       Run quiet = run;
       quiet.observer = nullptr;
       const EmResult fit =
-          fit_em(train_part, {a, rate_for(request.options, a), std::min(request.options.max_steps, 2000), 1e-10}, quiet);
+          fit_em(train_part, {a, rate_for(request.options, a), std::min(request.options.iterations, 2000), 1e-10}, quiet);
       const RowMatrix probabilities = class_probabilities(test_part.w, fit.lambda);
       for (std::size_t i = 0; i < test_part.num_rows(); ++i) {
         const std::size_t one[] = {i};
@@ -397,7 +398,7 @@ RegressionFit train(const RegressionInput& input, const RegressionRequest& reque
     if (request.method == Method::em) {
       if (shape.cross_validate) model.a = cross_validated_shape(input, request, run, summary);
       model.b = rate_for(options, model.a);
-      const EmResult em = fit_em(data, {model.a, model.b, options.max_steps, options.tolerance.value_or(1e-14)}, run);
+      const EmResult em = fit_em(data, {model.a, model.b, options.iterations, options.tolerance.value_or(1e-14)}, run);
       model.lambda = em.lambda;
       summary.stop_reason = em.stop_reason;
       summary.iterations = em.steps;
@@ -412,7 +413,7 @@ RegressionFit train(const RegressionInput& input, const RegressionRequest& reque
       if (!(model.b > 0.0)) throw UsageError("b = 0: the prior would be improper; give b > 0 (it sets only the scale)");
       const VariationalResult q = fit_variational(data,
                                                   {shape.learn ? std::nullopt : std::optional(shape.value), model.b, options.a_min,
-                                                   options.a_max, options.max_steps, options.tolerance.value_or(1e-12)},
+                                                   options.a_max, options.iterations, options.tolerance.value_or(1e-12)},
                                                   run);
       model.lambda = q.mean();
       model.shape = q.shape;

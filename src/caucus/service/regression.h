@@ -96,11 +96,13 @@ struct Predictions {
   std::vector<std::uint32_t> predicted;
   std::vector<std::size_t> labelled;  // positions in `rows` whose target is known and a class of the model
   std::vector<std::uint32_t> labels;  // of those
+  std::size_t num_unseen = 0;         // rows whose target is a class that training did not see
   std::vector<std::string> warnings;
 };
 Predictions predict_table(const RegressionModel& model, const Table& table, std::optional<MissingValues> missing);
 
-// misclassification, log_loss, brier, auc, calibration and, for two classes, roc. Empty without labels.
+// misclassification, log_loss, brier, auc, calibration and, for two classes, roc. Empty without labels. A row of a class that
+// training did not see is an error, and the log loss, then infinite, is null; the other scores are of the rows of known classes.
 nlohmann::ordered_json prediction_scores(const Predictions& predictions, bool curves);
 // A model of rankings on ballots with covariates: log_loss is the mean of -log P(whole ballot), misclassification that of first
 // places.

@@ -5,6 +5,7 @@
 
 #include "caucus/base/error.h"
 #include "caucus/io/source.h"
+#include "caucus/result/regression_schema.h"
 #include "caucus/service/regression.h"
 
 namespace caucus {
@@ -70,7 +71,7 @@ E enum_of(const nlohmann::json& json, const char* key, E fallback) {
 }  // namespace
 
 std::string RegressionModel::to_text() const {
-  nlohmann::ordered_json json{{"schema", "caucus.model/1"},
+  nlohmann::ordered_json json{{"schema", regression_schema},
                               {"family", is_logit() ? "logit-lasso" : "pl-regression"},
                               {"method", name_of(method)},
                               {"classes", classes}};
@@ -113,7 +114,8 @@ std::string RegressionModel::to_text() const {
 RegressionModel RegressionModel::parse(std::string_view text, const std::string& name) {
   try {
     const nlohmann::json json = nlohmann::json::parse(text);
-    if (!json.is_object() || text_of(json, "schema", "") != "caucus.model/1") fail("schema", "\"caucus.model/1\"");
+    if (!json.is_object() || text_of(json, "schema", "") != regression_schema)
+      fail("schema", fmt::format("\"{}\", made by 'caucus regress'", regression_schema));
     const std::string family = text_of(json, "family", "");
     if (family != "pl-regression" && family != "logit-lasso")
       fail("family", fmt::format("pl-regression or logit-lasso, made by 'caucus regress', but it is '{}'", family));

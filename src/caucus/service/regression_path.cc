@@ -9,6 +9,7 @@
 #include "caucus/infer/pl_regression/em.h"
 #include "caucus/infer/pl_regression/gibbs.h"
 #include "caucus/infer/pl_regression/variational.h"
+#include "caucus/io/csv.h"
 
 namespace caucus {
 
@@ -29,12 +30,12 @@ std::vector<PathPoint> regularization_path(const RegressionInput& input, const R
   Run quiet = run;
   quiet.observer = nullptr;
   RowMatrix previous;
-  const int burnin = options.burnin.value_or(options.iterations / 2);
+  const int burnin = options.burnin.value_or(options.sweeps / 2);
   int done = 0;
   for (const double a : sorted) {
     const bool warm = previous.size() > 0 && a < 1.0;
     const EmResult map =
-        fit_em(input.data, {a, a > 1.0 ? options.b.value_or(1.0) : 0.0, options.max_steps, options.tolerance.value_or(1e-14)},
+        fit_em(input.data, {a, a > 1.0 ? options.b.value_or(1.0) : 0.0, options.iterations, options.tolerance.value_or(1e-14)},
                quiet, warm ? &previous : nullptr);
     previous = map.lambda;
     path.push_back({"map", a, map.lambda / map.lambda.sum()});
@@ -43,7 +44,7 @@ std::vector<PathPoint> regularization_path(const RegressionInput& input, const R
     chains.emplace_back(input.data, GibbsOptions{a, options.a_min, options.a_max},
                         RandomStream(run.seed, Purpose::chain, std::bit_cast<std::uint64_t>(a)));
     const pl_regression::Posterior posterior =
-        run_chains(chains, {options.iterations, burnin, std::max(1, (options.iterations - burnin) / 5000)}, quiet);
+        run_chains(chains, {options.sweeps, burnin, std::max(1, (options.sweeps - burnin) / 5000)}, quiet);
     const auto matrix = [&](const std::vector<double>& values) {
       return RowMatrix(Eigen::Map<const RowMatrix>(values.data(), map.lambda.rows(), map.lambda.cols()));
     };
@@ -51,7 +52,7 @@ std::vector<PathPoint> regularization_path(const RegressionInput& input, const R
     path.push_back({"posterior-median", a, matrix(posterior.median())});
     const VariationalResult q = fit_variational(
         input.data,
-        {a, options.b.value_or(1.0), options.a_min, options.a_max, options.max_steps, options.tolerance.value_or(1e-12)}, quiet);
+        {a, options.b.value_or(1.0), options.a_min, options.a_max, options.iterations, options.tolerance.value_or(1e-12)}, quiet);
     path.push_back({"variational-mean", a, q.mean()});
     StopReason why{};
     if (run.report({"path", ++done, static_cast<int>(sorted.size()), a}, why) == Flow::stop) break;
@@ -61,19 +62,13 @@ std::vector<PathPoint> regularization_path(const RegressionInput& input, const R
 
 std::string path_csv(const std::vector<PathPoint>& path, const RegressionInput& input) {
   fmt::memory_buffer out;
-  const auto quoted = [](const std::string& text) {
-    if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
-    std::string result = "\"";
-    for (const char c : text) result += c == '"' ? "\"\"" : std::string(1, c);
-    return result + "\"";
-  };
   fmt::format_to(std::back_inserter(out), "estimate,a,class,feature,value\n");
   for (const PathPoint& point : path)
     for (Eigen::Index k = 0; k < point.lambda.rows(); ++k)
       for (Eigen::Index j = 0; j < point.lambda.cols(); ++j)
         fmt::format_to(std::back_inserter(out), "{},{:.6g},{},{},{:.8g}\n", point.estimate, point.a,
-                       quoted(input.classes[static_cast<std::size_t>(k)]),
-                       quoted(input.map.list()[static_cast<std::size_t>(j)].name), point.lambda(k, j));
+                       csv_cell(input.classes[static_cast<std::size_t>(k)]),
+                       csv_cell(input.map.list()[static_cast<std::size_t>(j)].name), point.lambda(k, j));
   return fmt::to_string(out);
 }
 

@@ -14,7 +14,7 @@ struct PathPoint {
   RowMatrix lambda;  // normalised: sum 1
 };
 
-// From the largest a to the smallest, the MAP estimates each started from the one before. Gibbs runs request.options.iterations
+// From the largest a to the smallest, the MAP estimates each started from the one before. Gibbs runs request.options.sweeps
 // sweeps of one chain for each a. Stops early, with the points so far, when the observer says so.
 std::vector<PathPoint> regularization_path(const RegressionInput& input, const RegressionRequest& request,
                                            const std::vector<double>& grid, const Run& run);

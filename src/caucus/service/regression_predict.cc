@@ -138,35 +138,43 @@ Predictions predict_table(const RegressionModel& model, const Table& table, std:
   for (std::size_t i = 0; i < result.rows.size(); ++i) result.predicted.push_back(most_probable(all.subspan(i * k, k)));
   const Column* target = model.target.empty() ? nullptr : table.find(model.target);
   if (target == nullptr) return result;
-  std::size_t unknown = 0;
   for (std::size_t i = 0; i < result.rows.size(); ++i) {
     const std::string name = class_in(*target, result.rows[i]);
     if (name.empty()) continue;
     const auto found = std::find(model.classes.begin(), model.classes.end(), name);
     if (found == model.classes.end()) {
-      ++unknown;
+      ++result.num_unseen;
       continue;
     }
     result.labelled.push_back(i);
     result.labels.push_back(static_cast<std::uint32_t>(found - model.classes.begin()));
   }
-  if (unknown > 0)
-    result.warnings.push_back(
-        fmt::format("{} rows have a class the model does not know; they are predicted but not scored", unknown));
+  if (result.num_unseen > 0)
+    result.warnings.push_back(fmt::format(
+        "{} rows have a class that the model has not seen; they count as errors, and the log loss is infinite", result.num_unseen));
   return result;
 }
 
 nlohmann::ordered_json prediction_scores(const Predictions& predictions, bool curves) {
   nlohmann::ordered_json json = nlohmann::ordered_json::object();
-  if (predictions.labels.empty()) return json;
+  const auto known = static_cast<double>(predictions.labels.size()), unseen = static_cast<double>(predictions.num_unseen);
+  if (!(known + unseen > 0.0)) return json;
+  json["num_scored"] = predictions.labels.size() + predictions.num_unseen;
+  json["num_unseen"] = predictions.num_unseen;
+  if (predictions.labels.empty()) {
+    json["misclassification"] = 1.0;
+    json["log_loss"] = nullptr;
+    return json;
+  }
   const auto k = static_cast<std::size_t>(predictions.probabilities.cols());
   std::vector<double> p;
   for (const std::size_t i : predictions.labelled)
     for (Eigen::Index c = 0; c < predictions.probabilities.cols(); ++c)
       p.push_back(predictions.probabilities(static_cast<Eigen::Index>(i), c));
-  json["num_scored"] = predictions.labels.size();
-  json["misclassification"] = misclassification(p, k, predictions.labels);
-  json["log_loss"] = log_loss(p, k, predictions.labels);
+  const double wrong = misclassification(p, k, predictions.labels);
+  json["misclassification"] = predictions.num_unseen == 0 ? wrong : (wrong * known + unseen) / (known + unseen);
+  json["log_loss"] =
+      predictions.num_unseen == 0 ? nlohmann::ordered_json(log_loss(p, k, predictions.labels)) : nlohmann::ordered_json(nullptr);
   json["brier"] = brier_score(p, k, predictions.labels);
   json["auc"] = auc(p, k, predictions.labels);
   const auto curve = calibration_curve(p, k, predictions.labels);

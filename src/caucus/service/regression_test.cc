@@ -39,7 +39,7 @@ RegressionRequest request(Method method) {
   RegressionRequest result;
   result.method = method;
   result.target = "kind";
-  result.options.iterations = 600;
+  result.options.sweeps = 600;
   return result;
 }
 
@@ -69,7 +69,7 @@ TEST(Regression, EveryMethodLearnsAndItsFileSaysTheSame) {
 TEST(Regression, FileKeysOfTheContract) {
   const RegressionFit fit = train_classes(example(60, 1), request(Method::em), {});
   const auto json = nlohmann::json::parse(fit.model.to_text());
-  EXPECT_EQ(json["schema"], "caucus.model/1");
+  EXPECT_EQ(json["schema"], "caucus.regression/1");
   EXPECT_EQ(json["family"], "pl-regression");
   EXPECT_EQ(json["classes"], nlohmann::json({"a", "b", "c"}));
   ASSERT_EQ(json["features"].size(), 8u);  // 2 numbers twice, 3 colours, offset
@@ -167,7 +167,7 @@ TEST(Regression, CheckpointFileIsResumed) {
   EXPECT_EQ(resumed.model.lambda, straight.model.lambda);
   EXPECT_EQ(resumed.summary.ess_min, straight.summary.ess_min);
   // More sweeps go on from there, if the burn-in is the one it had.
-  asked.options.iterations = 900;
+  asked.options.sweeps = 900;
   EXPECT_THROW(train_classes(table, asked, {}), DataError);
   asked.options.burnin = 300;
   const RegressionFit longer = train_classes(table, asked, {});
@@ -286,7 +286,7 @@ TEST(Regression, UnusedFlagsAreSaid) {
 
 TEST(Regression, PathThinsOutAsTheShapeFalls) {
   RegressionRequest asked = request(Method::em);
-  asked.options.iterations = 300;
+  asked.options.sweeps = 300;
   const RegressionInput input = class_input(example(60, 1), asked);
   const auto path = regularization_path(input, asked, {1.0, 0.5, 0.1}, {});
   ASSERT_EQ(path.size(), 12u);
@@ -302,7 +302,7 @@ TEST(Regression, PathThinsOutAsTheShapeFalls) {
   EXPECT_NE(path_svg(path, input).find("</svg>"), std::string::npos);
 }
 
-// Half of wine, by EM: about 94 % right with exp(x), exp(-x) (design/peers.md); six standard errors of 89 rows below that.
+// Half of wine, by EM: about 94 % right with exp(x), exp(-x) in an independent program; six standard errors of 89 rows below that.
 TEST(Regression, Wine) {
   const std::string wine = testing::shared_data("uci/wine.csv");
   CAUCUS_NEEDS(wine);

@@ -75,7 +75,7 @@ TEST_P(SelectFinds, TheGeneratingNumberOfGroups) {
     request.family = GetParam();
     request.candidates = {1, 2, 3, 4};
     if (GetParam() != "m4") request.candidates.push_back(5);
-    if (GetParam() != "pl") request.options["starts"] = GetParam() == "m4" ? "2" : "4";
+    if (GetParam() != "pl") request.options["restarts"] = GetParam() == "m4" ? "2" : "4";
     caucus::Run run;
     run.seed = seed;
     run.threads = 2;
@@ -136,7 +136,9 @@ TEST(Select, TheSameForAnyNumberOfThreads) {
         EXPECT_EQ(other.table[i].loglik, all[0].table[i].loglik);
         EXPECT_EQ(other.table[i].heldout_mean, all[0].table[i].heldout_mean);
         EXPECT_EQ(other.table[i].replication.has_value(), criterion == Criterion::halves);
-        if (other.table[i].replication) EXPECT_EQ(other.table[i].replication->groups, all[0].table[i].replication->groups);
+        if (other.table[i].replication) {
+          EXPECT_EQ(other.table[i].replication->groups, all[0].table[i].replication->groups);
+        }
       }
     }
   }
@@ -243,7 +245,9 @@ TEST(Select, EndsWhenTimeIsUp) {
   EXPECT_FALSE(selection.interrupted);
   EXPECT_TRUE(selection.out_of_time);
   ASSERT_NE(selection.chosen.model, nullptr);
-  if (!selection.why.empty()) EXPECT_NE(selection.why.back().find("Time was up"), std::string::npos) << selection.why.back();
+  if (!selection.why.empty()) {
+    EXPECT_NE(selection.why.back().find("Time was up"), std::string::npos) << selection.why.back();
+  }
 }
 
 class CompareWithItself : public testing::TestWithParam<std::string> {};
@@ -265,8 +269,8 @@ TEST_P(CompareWithItself, ShowsNoSignificantDifference) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, CompareWithItself,
-                         testing::Values("pl:2", "mallows:2", "gmallows:2", "m4:2", "dpm:iterations=400;burnin=100",
-                                         "dpm:method=slice-gibbs;iterations=400;burnin=100", "kde", "ebms"),
+                         testing::Values("pl:2", "mallows:2", "gmallows:2", "m4:2", "dpm:sweeps=400;burnin=100",
+                                         "dpm:method=slice-gibbs;sweeps=400;burnin=100", "kde", "ebms"),
                          [](const auto& one) {
                            std::string name = one.param;
                            std::erase_if(name, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; });

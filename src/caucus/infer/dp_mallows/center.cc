@@ -11,7 +11,7 @@ namespace caucus::dp_mallows {
 
 namespace {
 constexpr std::size_t block_size = 16;
-constexpr double negligible = 50.0;
+constexpr double negligible_gain = 50.0;
 }  // namespace
 
 void set_order(Center& center, std::span<const Item> order) {
@@ -131,7 +131,7 @@ void CenterSampler::refresh_blocks() {
     double total = 0.0;
     if (largest > -infinity)
       for (std::size_t k = 0; k < block_size; ++k)
-        if (gain[k] > largest - negligible) total += std::exp(gain[k] - largest);
+        if (gain[k] > largest - negligible_gain) total += std::exp(gain[k] - largest);
     block_max_[block] = largest;
     block_sum_[block] = total;
   }
@@ -156,7 +156,7 @@ double CenterSampler::run_stages(std::span<const double> theta, Choose&& choose)
     double total = static_cast<double>(unlisted) * std::exp(-largest);
     if (unlisted == 0) total = 0.0;
     for (std::size_t block = 0; block < block_max_.size(); ++block)
-      if (block_max_[block] > largest - negligible) total += block_sum_[block] * std::exp(block_max_[block] - largest);
+      if (block_max_[block] > largest - negligible_gain) total += block_sum_[block] * std::exp(block_max_[block] - largest);
     const double log_total = largest + std::log(total);
     log_sum += log_total - remaining;
     last_log_q_ -= log_total;
@@ -203,14 +203,14 @@ double CenterSampler::sample_stagewise(std::span<const double> theta, Center& ce
     std::int64_t chosen = -1;
     double best = -infinity;
     for (std::size_t block = 0; block < block_max_.size(); ++block) {
-      if (!(block_max_[block] > largest - negligible)) continue;
+      if (!(block_max_[block] > largest - negligible_gain)) continue;
       const double mass = block_sum_[block] * std::exp(block_max_[block] - largest);
       if (u >= mass) {
         u -= mass;
         continue;
       }
       for (std::size_t k = block * block_size; k < (block + 1) * block_size; ++k) {
-        if (!(gain_[k] > block_max_[block] - negligible)) continue;
+        if (!(gain_[k] > block_max_[block] - negligible_gain)) continue;
         chosen = static_cast<std::int64_t>(k);
         u -= std::exp(gain_[k] - largest);
         if (u < 0.0) break;

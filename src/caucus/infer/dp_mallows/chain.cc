@@ -11,7 +11,7 @@ namespace caucus::dp_mallows {
 
 namespace {
 // A cluster that weighs e^-45 of the new one's weight is left out: thousands of them change no sum of weights in double precision.
-constexpr double negligible = 45.0;
+constexpr double negligible_score = 45.0;
 }  // namespace
 
 double log_marginal(const Prior& prior, const Cluster& cluster, bool beta) {
@@ -153,7 +153,7 @@ void Chain::reassign(std::size_t point) {
   }
   if (emptied) table_.release(old_slot);
   const double log_new = std::log(alpha_) + prior_.log_new(ranking.size());
-  const std::span<double> scores = table_.score(ranking, log_new - negligible);
+  const std::span<double> scores = table_.score(ranking, log_new - negligible_score);
   std::size_t chosen = pick(scores, log_new);
   if (chosen == scores.size()) {
     chosen = table_.allocate();

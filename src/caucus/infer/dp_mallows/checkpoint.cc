@@ -105,8 +105,8 @@ std::string checkpoint_key(const Dataset& data, const Options& options, std::uin
   std::string key = fmt::format("caucus dpm checkpoint 1; seed {}; data {}", seed, digest(data));
   for (const auto& [name, value] : show_options(options)) {
     // Files and the length of the run may change between parts of a run; so may what is only computed at its end.
-    if (name == "iterations" || name == "checkpoint" || name == "checkpoint-every" || name == "draws" ||
-        name == "draw-assignments" || name == "draws-cmdstan" || name == "co-clustering")
+    if (name == "sweeps" || name == "checkpoint" || name == "checkpoint-every" || name == "draws" || name == "draw-assignments" ||
+        name == "draws-cmdstan" || name == "co-clustering")
       continue;
     key += fmt::format("; {} {}", name, value);
   }

@@ -100,7 +100,7 @@ class Runner {
   // Up to `sweeps` more of every chain, in parallel; false when told to stop.
   bool advance(int sweeps) {
     parallel_for(records.size(), run_.threads, [&](std::size_t c) {
-      const int end = std::min(records[c].sweeps + sweeps, options_.iterations);
+      const int end = std::min(records[c].sweeps + sweeps, options_.sweeps);
       while (records[c].sweeps < end && !stopped_.load(std::memory_order_relaxed)) step(c);
       records[c].state = chains_[c]->state();
     });
@@ -142,7 +142,7 @@ class Runner {
     if (after > 0 && after % options_.thin == 0) keep(c);
     const std::lock_guard lock(mutex_);
     StopReason reason = why;
-    if (run_.report({"sweep", record.sweeps, options_.iterations, log_joint}, reason) == Flow::stop && !stopped_.exchange(true))
+    if (run_.report({"sweep", record.sweeps, options_.sweeps, log_joint}, reason) == Flow::stop && !stopped_.exchange(true))
       why = reason;
   }
 
@@ -156,7 +156,7 @@ class Runner {
                             largest / static_cast<double>(points_.size())});
     record.assignments.push_back(chain.labels());
     // Evenly spaced draws for the predictive, at least one.
-    const auto planned = std::max<std::int64_t>(1, (options_.iterations - options_.burnin) / options_.thin);
+    const auto planned = std::max<std::int64_t>(1, (options_.sweeps - options_.burnin) / options_.thin);
     const std::int64_t wanted = (options_.predictive_draws + options_.chains - 1) / options_.chains;
     const auto k = static_cast<std::int64_t>(record.draws.size());
     if (options_.predictive_draws > 0 && k * wanted / planned > (k - 1) * wanted / planned)
@@ -252,18 +252,18 @@ Component summarise_cluster(const Points& points, const Prior& prior, std::span<
 
 Result fit(const Dataset& data, const Points& points, const PriorParameters& parameters, const Options& options, const Run& run) {
   validate_options(options);
-  if (options.burnin >= options.iterations)
-    throw UsageError(fmt::format("burnin = {} leaves nothing of iterations = {}", options.burnin, options.iterations));
+  if (options.burnin >= options.sweeps)
+    throw UsageError(fmt::format("burnin = {} leaves nothing of sweeps = {}", options.burnin, options.sweeps));
   const Prior prior(parameters, points.num_items, points.num_stages, options.method == Method::beta_gibbs);
   Runner runner(points, prior, options, run);
   const std::string key = options.checkpoint.empty() ? std::string() : checkpoint_key(data, options, run.seed);
   runner.start(options.checkpoint.empty() ? std::vector<ChainRecord>() : read_checkpoint(options.checkpoint, key));
   const auto done = [&] {
     return std::all_of(runner.records.begin(), runner.records.end(),
-                       [&](const ChainRecord& record) { return record.sweeps >= options.iterations; });
+                       [&](const ChainRecord& record) { return record.sweeps >= options.sweeps; });
   };
   while (!done()) {
-    const bool going = runner.advance(options.checkpoint.empty() ? options.iterations : options.checkpoint_every);
+    const bool going = runner.advance(options.checkpoint.empty() ? options.sweeps : options.checkpoint_every);
     if (!options.checkpoint.empty()) write_checkpoint(options.checkpoint, key, runner.records);
     if (!going) break;
   }
@@ -274,7 +274,7 @@ Result fit(const Dataset& data, const Points& points, const PriorParameters& par
     runner.keep_last();
     result.warnings.emplace_back("stopped before the end of burn-in: the last state of each chain stands for its draws");
   }
-  result.iterations = options.iterations;
+  result.iterations = options.sweeps;
   for (ChainRecord& record : runner.records) {
     result.iterations = std::min(result.iterations, record.sweeps);
     std::move(record.draws.begin(), record.draws.end(), std::back_inserter(result.draws));
@@ -305,7 +305,7 @@ Result fit(const Dataset& data, const Points& points, const PriorParameters& par
   // The finite stage, whatever the sampler used: what is reported and scored is the model itself.
   const Prior exact(parameters, points.num_items, points.num_stages, false);
   result.components.resize(order.size());
-  const int passes = std::clamp(options.iterations / 5, 20, 200);
+  const int passes = std::clamp(options.sweeps / 5, 20, 200);
   parallel_for(order.size(), run.threads, [&](std::size_t k) {
     result.components[k] = summarise_cluster(points, exact, members[order[k]], passes, RandomStream(run.seed, Purpose::augment, k));
   });

@@ -48,7 +48,7 @@ Dataset synthetic(std::size_t n, std::size_t count, std::size_t groups, double t
 Options quick(Method method) {
   Options options;
   options.method = method;
-  options.iterations = 60;
+  options.sweeps = 60;
   options.burnin = 30;
   options.chains = 2;
   options.gibbs_steps = 3;
@@ -104,7 +104,7 @@ TEST(Fit, ResumesToTheSameBits) {
   const Dataset data = synthetic(7, 40, 3, 1.2, truth);
   for (Method method : {Method::exact_gibbs, Method::beta_gibbs, Method::slice_gibbs}) {
     Options options = quick(method);
-    options.iterations = 24;
+    options.sweeps = 24;
     options.burnin = 10;
     options.split_merge = 1;
     options.alpha_prior = "2,1";
@@ -177,7 +177,7 @@ TEST(Fit, WritesDrawsAsTheContractSays) {
                     stan = temporary("stan");
   const auto family = make_dp_mallows_family();
   const FitOutcome outcome = family->fit(data,
-                                         {{"iterations", "12"},
+                                         {{"sweeps", "12"},
                                           {"burnin", "4"},
                                           {"chains", "2"},
                                           {"draws", draws},
@@ -221,7 +221,7 @@ TEST(FittedDpm, PredictiveAndMixtureSumToOne) {
   const auto family = make_dp_mallows_family();
   for (const char* center_prior : {"", "i2,i0,i1"}) {
     const FitOutcome outcome =
-        family->fit(data, {{"iterations", "30"}, {"burnin", "10"}, {"center-prior", center_prior}}, caucus::Run());
+        family->fit(data, {{"sweeps", "30"}, {"burnin", "10"}, {"center-prior", center_prior}}, caucus::Run());
     for (std::size_t length : {1, 2, 4, 5}) {
       RankingSetBuilder builder;
       std::vector<ItemId> order(5);
@@ -249,7 +249,7 @@ TEST(FittedDpm, ScoresStateTheirMonteCarloError) {
     caucus::Run run;
     run.seed = seed;
     for (const char* draws : {"5", "200"}) {
-      const FitOutcome outcome = family->fit(data, {{"iterations", "500"}, {"burnin", "100"}, {"predictive-draws", draws}}, run);
+      const FitOutcome outcome = family->fit(data, {{"sweeps", "500"}, {"burnin", "100"}, {"predictive-draws", draws}}, run);
       const auto* by_draws = dynamic_cast<const MonteCarloScores*>(outcome.model.get());
       ASSERT_NE(by_draws, nullptr);
       const double error = by_draws->loglik_error(data, 1);
@@ -290,7 +290,7 @@ TEST(Fit, RefusesWhatItCannotDo) {
   EXPECT_THROW(family->fit(data, {{"r", "0"}}, caucus::Run()), UsageError);
   EXPECT_THROW(family->fit(data, {{"alpha-prior", "1"}}, caucus::Run()), UsageError);
   EXPECT_THROW(family->fit(data, {{"center-prior", "nobody"}}, caucus::Run()), UsageError);
-  EXPECT_THROW(family->fit(data, {{"iterations", "10"}, {"burnin", "10"}}, caucus::Run()), UsageError);
+  EXPECT_THROW(family->fit(data, {{"sweeps", "10"}, {"burnin", "10"}}, caucus::Run()), UsageError);
   Dataset half = data;
   half.rankings = data.rankings.with_weights(std::vector<double>(data.rankings.size(), 0.5));
   EXPECT_THROW(family->fit(half, {}, caucus::Run()), DataError);

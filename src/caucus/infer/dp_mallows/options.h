@@ -30,7 +30,7 @@ struct Options {
   std::string alpha_prior = "none";
   double nu = 1.0;
   std::string r = "1";
-  int iterations = 1000;
+  int sweeps = 1000;
   int burnin = 500;
   int chains = 1;
   int thin = 1;
@@ -59,7 +59,7 @@ struct Options {
         field("alpha-prior", &O::alpha_prior, "shape,rate of a Gamma prior: alpha is then sampled (none: alpha stays fixed)"),
         field("nu", &O::nu, 1e-6, 1e9, "strength of the prior on theta, in ballots"),
         field("r", &O::r, "prior mean code of each stage: one number, or a list r_1,r_2,..."),
-        field("iterations", &O::iterations, 1, 1e9, "sweeps per chain, burn-in included"),
+        field("sweeps", &O::sweeps, 1, 1e9, "sweeps per chain, burn-in included"),
         field("burnin", &O::burnin, 0, 1e9, "sweeps dropped from the start of each chain"),
         field("chains", &O::chains, 1, 1000, "independent chains, run on threads"),
         field("thin", &O::thin, 1, 1e6, "keep every k-th sweep after burn-in"),

@@ -8,8 +8,8 @@
 namespace caucus::dp_mallows {
 
 namespace {
-constexpr double negligible = 42.0;  // nodes whose weight is below e^-42 of the largest are left out,
-constexpr double reach = 18.0;       // so a tilt of the density by e^-18 still leaves them below 4e-11
+constexpr double negligible_node = 42.0;  // nodes whose weight is below e^-42 of the largest are left out,
+constexpr double reach = 18.0;            // so a tilt of the density by e^-18 still leaves them below 4e-11
 }  // namespace
 
 void StageQuadrature::build(std::size_t m, double a, double b) {
@@ -47,7 +47,7 @@ void StageQuadrature::build(std::size_t m, double a, double b) {
     log_z_.push_back(log_z);
     log_weight_.push_back(log_value);
     largest = std::max(largest, log_value);
-    return log_value >= largest - negligible;
+    return log_value >= largest - negligible_node;
   };
   const double centre = theta + std::log(gap);  // y = log(e^theta - 1)
   // The weights fall by e^-42 within a few dozen steps unless a is so small that the prior hardly ends.

@@ -84,7 +84,7 @@ class M4Family : public Family {
       summary.trace.values.push_back(result.loglik_paper);
     summary.options = show_options(parsed);
     summary.loglik_is_estimated = !result.normalizers.exact;
-    if (parsed.components > 1) summary.starts = Starts{parsed.starts, parsed.starts, result.agreed, {}, {}};
+    if (parsed.components > 1) summary.starts = Starts{parsed.restarts, parsed.restarts, result.agreed, {}, {}};
     // fit.loglik is the marginal over the prior of the weights; these are at the weights fitted to each ballot.
     const double paper_bic =
         2.0 * result.loglik_paper - static_cast<double>(summary.num_parameters) * std::log(data.rankings.total_weight());

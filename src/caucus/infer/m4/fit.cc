@@ -231,7 +231,7 @@ Result fit_m4(const Dataset& data, const M4Options& options, const Run& run) {
     StopReason why{};
     if (run.report({"m4", 1, 1, best.loglik_paper}, why) == Flow::stop) best.stop_reason = why;
   } else {
-    std::vector<Result> ended(static_cast<std::size_t>(options.starts));
+    std::vector<Result> ended(static_cast<std::size_t>(options.restarts));
     std::mutex mutex;
     bool stopped = false;
     StopReason why{};
@@ -249,7 +249,8 @@ Result fit_m4(const Dataset& data, const M4Options& options, const Run& run) {
       }
       ended[s] = run_start(rankings, start_from_labels(rankings, n, labels, num_components, stop), used, run, stream);
       const std::lock_guard lock(mutex);
-      if (!stopped && run.report({"m4 starts", static_cast<int>(s) + 1, options.starts, ended[s].loglik_paper}, why) == Flow::stop)
+      if (!stopped &&
+          run.report({"m4 starts", static_cast<int>(s) + 1, options.restarts, ended[s].loglik_paper}, why) == Flow::stop)
         stopped = true;
     });
     std::size_t chosen = ended.size();

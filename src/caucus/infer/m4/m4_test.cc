@@ -206,7 +206,8 @@ TEST(M4, RecoversTwoConsensusRankingsAndScoresAreProbabilities) {
   const Dataset data = gibbs_data(truth, 600, 4);
   const auto family = make_m4_family();
   for (const char* normalizer : {"paper", "exact"}) {
-    const FitOutcome outcome = family->fit(data, {{"components", "2"}, {"normalizer", normalizer}, {"starts", "4"}}, caucus::Run{});
+    const FitOutcome outcome =
+        family->fit(data, {{"components", "2"}, {"normalizer", normalizer}, {"restarts", "4"}}, caucus::Run{});
     std::vector<std::vector<ItemId>> found;
     for (const Group& group : outcome.model->profile()) found.push_back(group.order);
     std::sort(found.begin(), found.end());

@@ -76,7 +76,7 @@ void finish(FitResult& result, const Dataset& data, const MallowsMixtureOptions&
   const bool stopped = result.stop_reason == StopReason::interrupted || result.stop_reason == StopReason::time_limit;
   // After a stop the search ends at once, and the gap is that of its first bound.
   if (result.centre_gaps.empty()) result.centre_gaps = engine->centre_gaps(result.parameters, run.threads);
-  if (!stopped && with_errors && options.errors)
+  if (!stopped && with_errors && options.standard_errors)
     result.errors = standard_errors(*engine, result.parameters, data.rankings.weights(), run.threads);
   if (!stopped && options.bootstrap > 0)
     result.stability = bootstrap(data.rankings, data.num_items(), result.parameters,
@@ -84,7 +84,7 @@ void finish(FitResult& result, const Dataset& data, const MallowsMixtureOptions&
 
   warn_about_groups(result, data.num_items(), effective_size(data.rankings));
   if (result.starts.finished > 1 && result.starts.agreeing < 2 && !stopped)
-    result.warnings.push_back(fmt::format("{} of {} starts ended at the best log-likelihood: more --starts may find a better one",
+    result.warnings.push_back(fmt::format("{} of {} starts ended at the best log-likelihood: more --restarts may find a better one",
                                           result.starts.agreeing == 0 ? "none" : "only one", result.starts.finished));
 }
 
@@ -153,7 +153,7 @@ FitResult fit_generalized_mallows(const Dataset& data, const GeneralizedMallowsO
   const MakeEngine make = [&](const RankingSet& rankings) -> std::unique_ptr<Engine> {
     return std::make_unique<GeneralizedEngine>(rankings, n, options.code, options.consensus, limits_of(run));
   };
-  FitResult result = from_multistart(run_multistart(data.rankings, n, options, make, run, 8.0));
+  FitResult result = from_multistart(run_multistart(data.rankings, n, options, make, run, 4.0));
   const bool stopped = result.stop_reason == StopReason::interrupted || result.stop_reason == StopReason::time_limit;
   const bool search = options.consensus == ConsensusMethod::exact || options.consensus == ConsensusMethod::automatic;
   if (options.components == 1 && n > 1 && search && !stopped) {

@@ -216,7 +216,7 @@ TEST(MallowsFit, SameBitsForAnyNumberOfThreads) {
   ASSERT_GT(data.rankings.size(), 4096u);
   MallowsOptions options;
   options.components = 2;
-  options.starts = 3;
+  options.restarts = 3;
   std::vector<FitResult> results;
   for (int threads : {1, 2, 4}) {
     caucus::Run run;
@@ -236,7 +236,7 @@ TEST(MallowsFit, RecoversGroupsFromTopAndTiedBallots) {
   const Dataset data = drawn(8, 1500, truth, true, 6);
   MallowsOptions options;
   options.components = 2;
-  options.starts = 12;
+  options.restarts = 12;
   const FitResult result = fit_mallows(data, options, caucus::Run{});
   EXPECT_EQ(result.parameters.centre[0], truth.centre[1]);  // the heavier group first
   EXPECT_EQ(result.parameters.centre[1], truth.centre[0]);
@@ -320,7 +320,7 @@ TEST(MallowsFit, SubsetBallotsByCompletions) {
   MallowsOptions options;
   options.components = 2;
   options.completions = 15;
-  options.starts = 3;
+  options.restarts = 3;
   const FitResult result = fit_mallows(data, options, caucus::Run{});
   EXPECT_EQ(result.parameters.centre[0], truth.centre[1]);
   EXPECT_EQ(result.parameters.centre[1], truth.centre[0]);

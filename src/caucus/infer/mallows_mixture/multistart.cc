@@ -26,10 +26,10 @@ bool stopped(const EmResult& result) {
 // EM stops where every centre is best given the memberships; a neighbouring centre with other memberships may still be better.
 // Tries all swaps of neighbours in all centres (a step with the centres at rest each, a few more for the better ones), follows the
 // best one by EM, and repeats.
-void improve(const Engine& engine, EmResult& best, const EmOptions& options, int rounds, int threads, const Tell& tell) {
+void improve(const Engine& engine, EmResult& best, const EmOptions& options, int threads, const Tell& tell) {
   const std::size_t num_components = best.parameters.weight.size(), n = engine.num_items();
   const double least_gain = 1e-8 * (1.0 + std::abs(best.loglik));
-  for (int round = 0; round < rounds && n > 1 && n <= 64; ++round) {
+  for (int round = 0; round < 50 && n > 1 && n <= 64; ++round) {
     struct Trial {
       double loglik;
       Parameters parameters;
@@ -113,7 +113,7 @@ class Problem {
 
   int warm() const { return warm_; }
   // Where a step is dear, more starts are worth more than moves of the centres.
-  int refined() const { return num_components_ == 1 ? 0 : dear_ ? 1 : 4; }
+  int refined() const { return num_components_ == 1 ? 0 : dear_ ? 2 : 4; }
   std::size_t screened_on() const { return engine_->num_rankings(); }
 
   Solution start(int number) const {
@@ -157,7 +157,7 @@ class Problem {
   }
   // Moves of the centres; on all rankings where the runs saw a part.
   Solution refine(Solution solution) const {
-    improve(*engine_, solution, em_, dear_ ? 2 : 50, run_.threads, tell("neighbouring centres"));
+    improve(*engine_, solution, em_, run_.threads, tell("neighbouring centres"));
     if (!full_) return solution;
     return go(*full_, std::move(solution.parameters), em_, run_.threads, "em");
   }
@@ -224,7 +224,7 @@ MultistartResult run_multistart(const RankingSet& rankings, std::size_t num_item
                                 const MakeEngine& make_engine, const Run& run, double step_cost) {
   Problem problem(rankings, num_items, options, make_engine, run, step_cost);
   MultistartPlan plan;
-  plan.starts = options.starts;
+  plan.starts = options.restarts;
   // Tensor starts differ only in where their least squares begin, and each is the best of a dozen: few are enough.
   if (!plan.starts && options.init == MallowsStart::tensor) plan.starts = 3;
   if (options.components == 1) plan.starts = 1;

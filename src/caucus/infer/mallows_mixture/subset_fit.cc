@@ -143,7 +143,7 @@ FitResult fit_by_completions(Search& search, const Dataset& data, const MallowsO
   };
   std::size_t completions = most;
   while (completions / more_completions >= first_completions) completions /= more_completions;
-  const int starts = options.starts.value_or(options.components == 1 ? 1 : 4);
+  const int starts = options.restarts.value_or(options.components == 1 ? 1 : 4);
   const CompletionEngine first = engine(completions);
   // Until the error is known, a tenth of a nat counts.
   FitResult result = take(
@@ -180,7 +180,7 @@ FitResult fit_subsets(const Dataset& data, const MallowsOptions& options, const 
   FitResult result;
   if (SubsetEngine::affordable(data.rankings, data.num_items())) {
     const std::unique_ptr<Engine> engine = make_engine(data.rankings);
-    const int starts = options.starts.value_or(options.components == 1 ? 4 : 12);
+    const int starts = options.restarts.value_or(options.components == 1 ? 4 : 12);
     result =
         take(search.starts(*engine, starts, [&](Parameters start) { return search.em(*engine, std::move(start)); }), starts, 1e-7);
   } else {

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "caucus/base/parallel.h"
+#include "caucus/infer/pl_mixture/thread_limits.h"
 
 namespace caucus::pl_mixture {
 
@@ -92,9 +93,8 @@ PassSums run_pass(const Batch& batch, const PassInput& input, int threads) {
   const std::size_t size = batch.num_items * padded_components(input.num_components);
   // Partial sums cost n K numbers per block: for many items and few rankings, fewer blocks.
   const Blocks blocks(batch.count, std::max<std::size_t>(1024, 4 * batch.num_items), 64);
-  // Threads pay only above some work; the blocks, and so the bits, do not depend on this.
   const std::size_t work = batch.items16.size() + batch.items32.size();
-  const int used = work * input.num_components < 200'000 ? 1 : threads;
+  const int used = work * input.num_components < least_pass_for_threads ? 1 : threads;
   return parallel_fold(
       blocks, used,
       [&] {

@@ -102,13 +102,13 @@ BootstrapResult bootstrap(const Dataset& data, const Parameters& fitted, const s
         }
         start.ties = std::move(ties);
         estimates[b] = maximise(objective, std::move(start),
-                                {options.max_iterations, options.tolerance, !options.estimate_weights, "bootstrap"}, Run{})
+                                {options.iterations, options.tolerance, !options.estimate_weights, "bootstrap"}, Run{})
                            .parameters;
       } else {
         Parameters start = fitted;
         if (objective.tie_orders().empty()) start.ties = {};
         estimates[b] = maximise(objective, std::move(start),
-                                {options.max_iterations, options.tolerance, !options.estimate_weights, "bootstrap"}, Run{})
+                                {options.iterations, options.tolerance, !options.estimate_weights, "bootstrap"}, Run{})
                            .parameters;
       }
       estimates[b].centre_all();

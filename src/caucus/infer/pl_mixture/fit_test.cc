@@ -12,6 +12,7 @@
 #include "caucus/infer/pl_mixture/methods.h"
 #include "caucus/infer/pl_mixture/start.h"
 #include "caucus/infer/pl_mixture/testing.h"
+#include "caucus/infer/pl_mixture/thread_limits.h"
 #include "caucus/io/io.h"
 #include "caucus/model/plackett_luce_mixture.h"
 #include "support/shared_data.h"
@@ -28,7 +29,7 @@ double fit_loglik(const std::string& path, const OptionMap& options) {
   return make_pl_mixture_family()->fit(read_dataset(path), options, run).summary.loglik;
 }
 
-// design/peers.md: maxima found by independent programs, given there to the digits below.
+// Maxima found by independent programs (choix, PLMIX, and many random starts of plain EM), to the digits they agree on.
 TEST(BestKnown, SingleModels) {
   const std::string sushi = shared_data("preflib/00014-00000001.soc"), west = shared_data("preflib/00001-00000002.soi"),
                     apa = shared_data("classic/apa1980_complete.soc");
@@ -96,6 +97,29 @@ TEST(Methods, EndAtTheSameMaximumFromTheSameStart) {
     const double lsr = run_method(objective, Method::em_lsr, Chain::automatic, start, solve, caucus::Run{}).loglik;
     EXPECT_NEAR(emm, em, 1e-6 * std::abs(em)) << file;
     EXPECT_NEAR(lsr, em, 1e-6 * std::abs(em)) << file;
+  }
+}
+
+// Enough rankings that threads are used, which the small data of the contract tests are not.
+TEST(Threads, GiveTheSameBits) {
+  const Dataset data = testing::draw(testing::random_parameters(2, 12, 5, 0.5), 21'000, Kind::complete, 6);
+  const Batch batch = make_batch(data);
+  ASSERT_GE(2 * batch.items16.size(), least_pass_for_threads);
+  ASSERT_GE(batch.count, least_sweep_for_threads);
+  for (const OptionMap& options : {OptionMap{{"init", "spectral"}, {"iterations", "6"}},
+                                   OptionMap{{"init", "random"}, {"method", "gibbs"}, {"sweeps", "4"}, {"burnin", "1"}}}) {
+    OptionMap all = options;
+    all["components"] = "2";
+    all["restarts"] = "1";
+    const auto fit = [&](int threads) {
+      Run run;
+      run.threads = threads;
+      const FitOutcome outcome = make_pl_mixture_family()->fit(data, all, run);
+      return std::pair(outcome.model->to_json().dump(), outcome.summary.trace);
+    };
+    const auto one = fit(1);
+    EXPECT_EQ(fit(2), one);
+    EXPECT_EQ(fit(4), one);
   }
 }
 
@@ -290,7 +314,7 @@ TEST(Trouble, DegenerateDataGetAnAnswerNeverNan) {
                                                           {"regularization", strength},
                                                           {"sweeps", "30"},
                                                           {"burnin", "10"},
-                                                          {"max-iterations", "300"}});
+                                                          {"iterations", "300"}});
           SCOPED_TRACE(std::string(method) + " K=" + num + " n=" + std::to_string(data.num_items()) + " regularization " +
                        strength);
           expect_finite(fit(data, options, caucus::Run{}));
@@ -346,8 +370,8 @@ TEST(Family, RefusesByNameAndLoadsAHandWrittenModel) {
 TEST(Fit, SameBitsOnAnyNumberOfThreads) {
   const Dataset data = testing::draw(testing::random_parameters(3, 8, 71), 12000, Kind::top, 13);
   for (const char* method : {"em", "gibbs", "em-slsr"}) {
-    const Options options = parse_options<Options>(
-        {{"components", "3"}, {"method", method}, {"sweeps", "20"}, {"burnin", "5"}, {"max-iterations", "200"}});
+    const Options options =
+        parse_options<Options>({{"components", "3"}, {"method", method}, {"sweeps", "20"}, {"burnin", "5"}, {"iterations", "200"}});
     caucus::Run one, four;
     one.threads = 1;
     four.threads = 4;

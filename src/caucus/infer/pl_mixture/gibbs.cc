@@ -9,6 +9,7 @@
 #include "caucus/base/parallel.h"
 #include "caucus/base/random.h"
 #include "caucus/infer/pl_mixture/log_buffer.h"
+#include "caucus/infer/pl_mixture/thread_limits.h"
 #include "caucus/model/assignment.h"
 
 namespace caucus::pl_mixture {
@@ -178,7 +179,7 @@ double gibbs_sweep(const Objective& objective, const GibbsOptions& options, std:
 
   const Blocks blocks(batch.count, 1024, 64);
   std::vector<Counts> parts(blocks.count());
-  parallel_for(blocks.count(), batch.count < 20'000 ? 1 : objective.threads(), [&](std::size_t b) {
+  parallel_for(blocks.count(), batch.count < least_sweep_for_threads ? 1 : objective.threads(), [&](std::size_t b) {
     Counts& part = parts[b];
     part.wins.assign(num * n, 0.0);
     part.time.assign(num * n, 0.0);

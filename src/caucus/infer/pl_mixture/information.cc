@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "caucus/base/parallel.h"
+#include "caucus/infer/pl_mixture/eigen_index.h"
 
 namespace caucus::pl_mixture {
 
@@ -14,8 +15,6 @@ namespace {
 
 using Matrix = Eigen::MatrixXd;
 using Index = Eigen::Index;
-
-Index index(std::size_t i) { return static_cast<Index>(i); }
 
 // Partial sums of Louis' formula over a block of rankings.
 struct Sums {

@@ -370,19 +370,19 @@ class BlockPass {
 template <std::size_t lanes, class D, class Item>
 void run_items(D d, const Batch& batch, const Item* items, const PassInput& input, std::size_t begin, std::size_t end,
                PassSums& sums) {
+  // Item numbers of more than 16 bits are too rare for shapes of their own.
+  constexpr bool common = sizeof(Item) == 2;
   // The least ratio of a stage is the least worth over the total; e^-600 leaves room for the weights.
   double least = 1.0;
   for (double worth : input.worths) least = std::min(least, worth);
   const double factors = static_cast<double>(batch.max_length);
   const bool narrow = factors * (std::log(static_cast<double>(batch.num_items)) - std::log(least)) < 600.0;
   const auto with = [&]<int parts>() {
-    if (narrow)
-      BlockPass<D, Item, parts, true>(d, batch, items, input, sums).run(begin, end);
-    else
-      BlockPass<D, Item, parts, false>(d, batch, items, input, sums).run(begin, end);
+    if constexpr (common)
+      if (narrow) return BlockPass<D, Item, parts, true>(d, batch, items, input, sums).run(begin, end);
+    BlockPass<D, Item, parts, false>(d, batch, items, input, sums).run(begin, end);
   };
-  // Item numbers of more than 16 bits are too rare for shapes of their own.
-  constexpr std::size_t num_parts = sizeof(Item) == 2 ? lanes / hn::MaxLanes(D()) : 0;
+  constexpr std::size_t num_parts = common ? lanes / hn::MaxLanes(D()) : 0;
   if constexpr (num_parts == 1 || num_parts == 2)
     if (padded_components(input.num_components) == num_parts * hn::Lanes(d)) return with.template operator()<int{num_parts}>();
   if constexpr (lanes == 8 || HWY_HAVE_SCALABLE || (num_parts != 1 && num_parts != 2)) with.template operator()<0>();

@@ -61,16 +61,16 @@ void stage_sums(const Item* items, const Batch::Group& group, const std::vector<
 }
 
 // What one pass over the rankings of a component says of the worths.
-struct Flow {
+struct ChainFlow {
   std::vector<double> wins;   // per item: sum of q over its choices; also the flow into it where the masses are the worths
   std::vector<double> out;    // per item: sum of q / S over the stages where it is there
   std::vector<double> rates;  // q / S of every stage, in the order of the batch, where wanted
 };
 
-Flow chain_flow(const Objective& objective, const Shares& shares, const std::vector<double>& worths, bool want_rates) {
+ChainFlow chain_flow(const Objective& objective, const Shares& shares, const std::vector<double>& worths, bool want_rates) {
   const Batch& batch = objective.batch();
   const std::size_t n = worths.size();
-  Flow flow{std::vector<double>(n, 0.0), std::vector<double>(n, 0.0), {}};
+  ChainFlow flow{std::vector<double>(n, 0.0), std::vector<double>(n, 0.0), {}};
   if (want_rates) flow.rates.reserve(std::max(batch.items16.size(), batch.items32.size()));
   const double total = sum(worths);
   double everyone = 0.0;
@@ -176,7 +176,7 @@ VectorXd stationary(MatrixXd rate) {
 std::vector<double> weighted_gradient(const Objective& objective, const Shares& shares, std::span<const double> utilities) {
   double largest = 0.0;
   const std::vector<double> worths = worths_of(utilities, largest);
-  const Flow flow = chain_flow(objective, shares, worths, false);
+  const ChainFlow flow = chain_flow(objective, shares, worths, false);
   std::vector<double> gradient(utilities.size());
   for (std::size_t i = 0; i < gradient.size(); ++i) {
     gradient[i] = flow.wins[i] - worths[i] * flow.out[i];
@@ -193,7 +193,7 @@ void weighted_lsr(const Objective& objective, const Shares& shares, Chain chain,
   for (int step = 0; step < max_steps; ++step) {
     double largest = 0.0;
     const std::vector<double> worths = worths_of(utilities, largest);
-    const Flow own = chain_flow(objective, shares, worths, !build);
+    const ChainFlow own = chain_flow(objective, shares, worths, !build);
     double choices = 0.0, steepest = 0.0;
     for (std::size_t i = 0; i < n; ++i) {
       double slope = own.wins[i] - worths[i] * own.out[i];

@@ -46,14 +46,14 @@ struct Options {
   Init init = Init::automatic;
   std::string init_file;
   std::optional<int> restarts;
-  int max_iterations = 10000;
+  int iterations = 10000;
   double tolerance = 1e-8;
   std::optional<double> regularization;
   bool estimate_weights = true;
   Toggle standard_errors = Toggle::automatic;
   int bootstrap = 0;
   Bootstrap bootstrap_kind = Bootstrap::parametric;
-  bool centre = true;
+  bool center = true;
   RankRule rank_rule = RankRule::components;
   Link link = Link::logit;
   int kmeans_restarts = 20;
@@ -73,7 +73,7 @@ struct Options {
         field("init-file", &O::init_file, "with init = file: a model file of this family to start from"),
         field("restarts", &O::restarts, 1, 100000,
               "number of starts; auto: as many as a fixed amount of work allows, fewer where they agree"),
-        field("max-iterations", &O::max_iterations, 1, 1e9, "most passes over the data per start"),
+        field("iterations", &O::iterations, 1, 1e9, "most passes over the data per start"),
         field("tolerance", &O::tolerance, 0, 1,
               "distance from the local maximum that counts as converged, relative to the log-likelihood"),
         field("regularization", &O::regularization, 0, 1e6,
@@ -85,7 +85,7 @@ struct Options {
               "from the observed information; auto leaves them out where they would take long"),
         field("bootstrap", &O::bootstrap, 0, 1e6, "number of bootstrap samples for standard errors and intervals; 0: none"),
         field("bootstrap-kind", &O::bootstrap_kind, "draw samples from the fitted model, or resample the rankings"),
-        field("centre", &O::centre, "spectral start: subtract the mean of the pairwise embedding"),
+        field("center", &O::center, "spectral start: subtract the mean of the pairwise embedding"),
         field("rank-rule", &O::rank_rule, "spectral start: keep as many singular vectors as groups, or by the paper's threshold"),
         field("link", &O::link, "spectral start: logit (Plackett-Luce) or probit (Thurstone) link of the pairwise probabilities"),
         field("kmeans-restarts", &O::kmeans_restarts, 1, 10000, "spectral and kmeans starts: restarts of k-means++"),

@@ -6,12 +6,11 @@
 #include <type_traits>
 
 #include "caucus/base/parallel.h"
+#include "caucus/infer/pl_mixture/eigen_index.h"
 
 namespace caucus::pl_mixture {
 
 namespace {
-
-Eigen::Index index(std::size_t i) { return static_cast<Eigen::Index>(i); }
 
 // Calls body with the number of lanes as a constant where it is a common one: the sums below are then a few vector operations each.
 template <class Body>

@@ -32,8 +32,8 @@ struct Pieces {
 
 // Per component: the common refinement of (1) the strong components of all comparisons, (2) cuts of the items sorted by utility
 // that fewer than `few_comparisons` choices cross upwards, which is how a block that never loses to the rest shows at the maximum,
-// (3) items never compared with each other, directly or by others of the same piece. posterior: K numbers per distinct ranking; one_ballot: the weight of a ballot.
-// O(K (total length + n log n)).
+// (3) items never compared with each other, directly or by others of the same piece. posterior: K numbers per distinct ranking;
+// one_ballot: the weight of a ballot. O(K (total length + n log n)).
 std::vector<Pieces> find_pieces(const Objective& objective, const Parameters& parameters, const std::vector<double>& posterior,
                                 const Connectivity& all_comparisons, double one_ballot = 1.0);
 void centre_on_references(const std::vector<Pieces>& pieces, Parameters& parameters);

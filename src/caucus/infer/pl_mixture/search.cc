@@ -71,7 +71,7 @@ class Problem {
     const std::string phase = restarts_ == 1   ? std::string(name_of(options_.method))
                               : restarts_ == 0 ? fmt::format("start {}", number + 1)
                                                : fmt::format("start {} of {}", number + 1, restarts_ + warm_);
-    return go(*seen_, first_point(number), options_.max_iterations, phase);
+    return go(*seen_, first_point(number), options_.iterations, phase);
   }
   std::vector<Parameters> moves(const Solution& best, int time) const {
     Standing standing;
@@ -93,15 +93,15 @@ class Problem {
     return points;
   }
   Solution attempt(const Parameters& point) { return go(*seen_, point, 15, "moves"); }
-  Solution finish(Solution solution) { return go_on(*seen_, std::move(solution), options_.max_iterations, "moves"); }
+  Solution finish(Solution solution) { return go_on(*seen_, std::move(solution), options_.iterations, "moves"); }
   // On all rankings.
   Solution refine(Solution solution) {
     solution.trace.clear();
-    return go_on(objective_, std::move(solution), options_.max_iterations, "em");
+    return go_on(objective_, std::move(solution), options_.iterations, "em");
   }
   // To the tolerance asked for, on all rankings and with all threads.
   Solution polish(Solution solution) {
-    Solution last = go(objective_, solution.parameters, options_.max_iterations, "em", options_.tolerance);
+    Solution last = go(objective_, solution.parameters, options_.iterations, "em", options_.tolerance);
     last.trace.insert(last.trace.begin(), solution.trace.begin(), solution.trace.end());
     return last;
   }
@@ -164,7 +164,7 @@ SearchResult search(const Objective& objective, const Options& options, const Ru
   if (init) {
     Parameters start = *init;
     if (start.ties.orders != objective.tie_orders()) start.ties = initial_ties(objective);
-    const SolveOptions solve{options.max_iterations, options.tolerance, !options.estimate_weights, name_of(options.method)};
+    const SolveOptions solve{options.iterations, options.tolerance, !options.estimate_weights, name_of(options.method)};
     result.best = run_method(objective, options.method, options.chain, std::move(start), solve, run);
     return result;
   }

@@ -11,6 +11,7 @@
 
 #include "caucus/base/random.h"
 #include "caucus/infer/kmeans.h"
+#include "caucus/infer/pl_mixture/eigen_index.h"
 #include "caucus/infer/regroup.h"
 
 namespace caucus::pl_mixture {
@@ -20,8 +21,6 @@ namespace {
 using Eigen::Index;
 
 constexpr std::size_t most_bytes = std::size_t{48} << 20;
-
-Index index(std::size_t i) { return static_cast<Index>(i); }
 
 // Distinct rankings for the embedding: all that say something, or a part drawn by weight, so that ballots that thousands cast stay.
 Embedding::Chosen choose_rankings(const Dataset& data, std::uint64_t seed, std::size_t most_rankings) {

@@ -60,7 +60,7 @@ const Embedding& Starts::embedding() {
 
 const TruncatedSvd& Starts::svd() {
   std::call_once(svd_once_, [&] {
-    svd_ = std::make_unique<TruncatedSvd>(truncated_svd(embedding(), objective_.num_components() + 1, options_.centre, seed_));
+    svd_ = std::make_unique<TruncatedSvd>(truncated_svd(embedding(), objective_.num_components() + 1, options_.center, seed_));
   });
   return *svd_;
 }
@@ -109,7 +109,7 @@ Parameters Starts::make(Init kind, std::uint64_t index) {
   }
   switch (kind) {
     case Init::spectral: {
-      const SpectralOptions spectral{options_.centre, options_.rank_rule, options_.link, kmeans_restarts};
+      const SpectralOptions spectral{options_.center, options_.rank_rule, options_.link, kmeans_restarts};
       const Embedding& points = embedding();
       start = cluster_parameters(points, spectral_clusters(points, num, spectral, seed_, stream, &svd()), num, options_.link);
       break;

@@ -16,9 +16,9 @@ enum class Method { em, gibbs, variational, logit_lasso };
 struct Options {
   std::string a = "auto";  // a number, "learn", "cv", or "auto"
   std::optional<double> b;
-  int max_steps = 50000;
+  int iterations = 50000;
   std::optional<double> tolerance;
-  int iterations = 10000;
+  int sweeps = 10000;
   std::optional<int> burnin;
   std::optional<int> thin;
   int chains = 2;
@@ -35,12 +35,12 @@ struct Options {
     return std::tuple{
         field("a", &O::a, "shape of the Gamma prior: a number, learn (gibbs, variational), cv (em), auto (em: 1; others: learn)"),
         field("b", &O::b, 0.0, 1e12, "rate of the Gamma prior; auto is 0 for em with a = 1 and 1 otherwise"),
-        field("max-steps", &O::max_steps, 1, 1e9, "em, variational: limit of steps"),
+        field("iterations", &O::iterations, 1, 1e9, "em, variational: limit of steps"),
         field("tolerance", &O::tolerance, 0.0, 1.0,
               "em, variational: gain of the objective per row below which a fit has converged; auto is 1e-14 (em: still to be had) "
               "or 1e-12 (variational: of a step)"),
-        field("iterations", &O::iterations, 1, 1e9, "samplers: sweeps of each chain, burn-in included"),
-        field("burnin", &O::burnin, 0, 1e9, "samplers: sweeps dropped; auto is half of the iterations"),
+        field("sweeps", &O::sweeps, 1, 1e9, "samplers: sweeps of each chain, burn-in included"),
+        field("burnin", &O::burnin, 0, 1e9, "samplers: sweeps dropped; auto is half of the sweeps"),
         field("thin", &O::thin, 1, 1e6, "samplers: keep every so many sweeps; auto is 1, more where memory would pass 256 MB"),
         field("chains", &O::chains, 1, 256, "samplers: chains, run in parallel"),
         field("draws", &O::draws, 1, 1e6, "draws in the model file that predictions average over"),
