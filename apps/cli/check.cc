@@ -76,9 +76,11 @@ void add_check(CLI::App& app, Context& context) {
                   "\n";
     }
     text +=
-        "\nIf the model was fitted to these ballots it has adapted to them, and p errs towards \"no sign of misfit\": a small p "
-        "counts, a\n"
-        "large one says little. Ballots that the fit has not seen give p-values to be taken at their word.\n";
+        "\n" +
+        wrapped(
+            "If the model was fitted to these ballots it has adapted to them, and p errs towards \"no sign of misfit\": a small p "
+            "counts, a large one says little. Ballots that the fit has not seen give p-values to be taken at their word.") +
+        "\n";
     print(text);
   });
 }

@@ -69,17 +69,17 @@ class CommandLine(Case):
 
     def test_fit_prints_for_a_person_and_notes_go_to_stderr(self):
         out = self.path("m.json")
-        result = self.ok("fit", TOWN, "--out", out)
+        result = self.ok("fit", TOWN, "-k", 1, "--out", out)
         self.assertIn("log-likelihood", result.stdout)
         self.assertIn("Park", result.stdout)
         self.assertIn("Model written", result.stderr)
         self.assertNotIn("\033", result.stdout + result.stderr)
-        self.assertEqual(self.ok("fit", TOWN, "--quiet", "--out", out).stderr, "")
+        self.assertEqual(self.ok("fit", TOWN, "-k", 1, "--quiet", "--out", out).stderr, "")
 
     def test_standard_input_is_read(self):
         with open(TOWN, encoding="utf-8") as file:
-            piped = json.loads(self.ok("fit", "-", "--json", stdin=file.read()).stdout)
-        named = json.loads(self.ok("fit", TOWN, "--json").stdout)
+            piped = json.loads(self.ok("fit", "-", "-k", 1, "--json", stdin=file.read()).stdout)
+        named = json.loads(self.ok("fit", TOWN, "-k", 1, "--json").stdout)
         self.assertEqual(piped["fit"]["loglik"], named["fit"]["loglik"])
 
     def test_disconnected_data_are_flagged(self):
@@ -308,7 +308,7 @@ class CommandLine(Case):
             (("info", self.path("missing.soi")), 66, "missing.soi"),
             (("score", self.path("m.json", "{]"), TOWN), 65, "m.json:1:"),
             (("score", self.path("n.json", {"schema": "other"}), TOWN), 65, "caucus.model/1"),
-            (("fit", TOWN, "--out", "/no/such/folder/m.json"), 74, "/no/such/folder"),
+            (("fit", TOWN, "-k", 1, "--out", "/no/such/folder/m.json"), 74, "/no/such/folder"),
         ]
         for args, code, text in cases:
             with self.subTest(args=args):

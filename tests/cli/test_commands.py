@@ -12,7 +12,7 @@ import unittest
 
 from support import TOWN, Case, caucus
 
-COMMANDS = ("fit", "score", "assign", "sample", "generate", "info", "convert", "select", "compare", "check", "distance", "families", "regress",
+COMMANDS = ("fit", "score", "assign", "sample", "generate", "info", "convert", "select", "compare", "check", "distance", "families", "name", "regress",
             "predict", "completion", "help", "man")
 
 
