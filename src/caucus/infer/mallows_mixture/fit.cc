@@ -153,7 +153,7 @@ FitResult fit_generalized_mallows(const Dataset& data, const GeneralizedMallowsO
   const MakeEngine make = [&](const RankingSet& rankings) -> std::unique_ptr<Engine> {
     return std::make_unique<GeneralizedEngine>(rankings, n, options.code, options.consensus, limits_of(run));
   };
-  FitResult result = from_multistart(run_multistart(data.rankings, n, options, make, run, 4.0));
+  FitResult result = from_multistart(run_multistart(data.rankings, n, options, make, run, 1.2));
   const bool stopped = result.stop_reason == StopReason::interrupted || result.stop_reason == StopReason::time_limit;
   const bool search = options.consensus == ConsensusMethod::exact || options.consensus == ConsensusMethod::automatic;
   if (options.components == 1 && n > 1 && search && !stopped) {
