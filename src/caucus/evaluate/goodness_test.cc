@@ -1,5 +1,6 @@
 #include "caucus/evaluate/goodness.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,7 +22,7 @@ constexpr std::size_t n = 6;
 
 FittedMixture model_of(const Parameters& parameters, Unranked unranked = Unranked::last) {
   std::vector<std::string> items;
-  for (std::size_t i = 0; i < n; ++i) items.push_back("i" + std::to_string(i + 1));
+  for (std::size_t i = 0; i < n; ++i) items.push_back(fmt::format("i{}", i + 1));
   return FittedMixture(items, unranked, parameters);
 }
 

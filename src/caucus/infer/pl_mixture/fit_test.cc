@@ -15,6 +15,7 @@
 #include "caucus/infer/pl_mixture/thread_limits.h"
 #include "caucus/io/io.h"
 #include "caucus/model/plackett_luce_mixture.h"
+#include "caucus/result/model_record.h"
 #include "support/shared_data.h"
 
 namespace caucus::pl_mixture {
@@ -112,10 +113,10 @@ TEST(Threads, GiveTheSameBits) {
     all["components"] = "2";
     all["restarts"] = "1";
     const auto fit = [&](int threads) {
-      Run run;
+      caucus::Run run;
       run.threads = threads;
       const FitOutcome outcome = make_pl_mixture_family()->fit(data, all, run);
-      return std::pair(outcome.model->to_json().dump(), outcome.summary.trace);
+      return std::pair(model_text(*outcome.model), outcome.summary.trace.values);
     };
     const auto one = fit(1);
     EXPECT_EQ(fit(2), one);
