@@ -40,7 +40,11 @@ struct Case {
   Accepts accepts;
   OptionMap options;
   // A prior (of the samplers) and a ballot left out (of kde) weigh less against more ballots.
-  bool depends_on_scale() const { return method.find("gibbs") != std::string::npos || name == "kde"; }
+  // Priors, smoothing of counts, bandwidths and steps of a stochastic gradient weigh against the number of ballots.
+  bool depends_on_scale() const {
+    return method.find("gibbs") != std::string::npos || name == "kde" || method == "sgd" || method == "spectral" ||
+           method == "em-slsr";
+  }
 };
 
 void PrintTo(const Case& one, std::ostream* out) { *out << one.name << " by " << one.method; }
@@ -212,11 +216,12 @@ TEST_P(FamilyContract, WeightThreeIsThreeCopies) {
   for (double& weight : weights) weight *= 3.0;
   thrice.rankings = once.rankings.with_weights(std::move(weights));
   const FitOutcome one = fit(once), three = fit(thrice);
-  EXPECT_NEAR(three.summary.loglik, 3.0 * one.summary.loglik, 1e-7 * std::abs(three.summary.loglik));
-  // The same parameters: every ballot has the same probability in every group.
+  EXPECT_NEAR(three.summary.loglik, 3.0 * one.summary.loglik, 1e-6 * std::abs(three.summary.loglik));
+  // The same parameters: every ballot has the same probability in every group. A fit may stop 1e-8 |loglik| = 2.6e-6 below its
+  // maximum, and 60 ballots curve it so that parameters are then known to about sqrt(2 * 2.6e-6 / 60) = 3e-4.
   const auto alike = [](const std::vector<double>& a, const std::vector<double>& b) {
     ASSERT_EQ(a.size(), b.size());
-    for (std::size_t i = 0; i < a.size(); ++i) ASSERT_NEAR(a[i], b[i], 1e-6);
+    for (std::size_t i = 0; i < a.size(); ++i) ASSERT_NEAR(a[i], b[i], 1e-3);
   };
   alike(log_probs(*one.model, once, 1), log_probs(*three.model, once, 1));
   alike(memberships(*one.model, once, 1), memberships(*three.model, once, 1));
@@ -257,6 +262,7 @@ TEST_P(FamilyContract, BeingStoppedKeepsAResult) {
   ASSERT_NE(outcome.model, nullptr);
   EXPECT_TRUE(std::isfinite(outcome.summary.loglik));
   EXPECT_TRUE(all_finite(*outcome.model));
+  if (outcome.summary.stop_reason == StopReason::closed_form) return;  // one step, nothing to stop
   EXPECT_TRUE(observer.called);
   EXPECT_EQ(outcome.summary.stop_reason, StopReason::interrupted);
 }

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "caucus/base/error.h"
+#include "caucus/base/renamed_options.h"
 #include "caucus/infer/stopping.h"
 #include "caucus/service/families.h"
 #include "caucus/service/fit.h"
@@ -128,9 +129,14 @@ Contender parse_contender(std::string_view text) {
       contender.candidates = parse_candidates(value);
     else
       contender.options[key] = std::string(value);
-    if (!family.info().has_option(key))
+    if (!family.info().has_option(key)) {
+      std::vector<std::string> known;
+      for (const OptionInfo& option : family.info().options) known.push_back(option.name);
+      if (const std::string_view now = renamed_option(key, known); !now.empty())
+        throw UsageError(fmt::format("'{}' is now called '{}'", key, now));
       throw UsageError(
           fmt::format("family {} has no option {}; see 'caucus families {}'", contender.family, key, contender.family));
+    }
   }
   return contender;
 }
