@@ -2,12 +2,11 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <filesystem>
 #include <set>
 
 #include "caucus/base/error.h"
 #include "caucus/io/io.h"
+#include "support/shared_data.h"
 
 namespace caucus {
 namespace {
@@ -115,15 +114,15 @@ struct Official {
   Surplus surplus;
   std::set<std::string> elected;
 };
+void PrintTo(const Official& official, std::ostream* out) { *out << official.file; }
 
-class OfficialResult : public testing::TestWithParam<Official> {};
+class OfficialResult : public ::testing::TestWithParam<Official> {};
 
 TEST_P(OfficialResult, TheSameCandidatesAreElected) {
-  const char* folder = std::getenv("CAUCUS_DATA");
   const Official& official = GetParam();
-  const std::filesystem::path path = std::filesystem::path(folder == nullptr ? "" : folder) / official.file;
-  if (folder == nullptr || !std::filesystem::exists(path)) GTEST_SKIP() << "no " << official.file;
-  const Dataset data = read_dataset(path.string());
+  const std::string path = testing::shared_data(official.file);
+  CAUCUS_NEEDS(path);
+  const Dataset data = read_dataset(path);
   ElectionOptions options;
   options.seats = official.seats;
   options.surplus = official.surplus;
@@ -135,7 +134,7 @@ TEST_P(OfficialResult, TheSameCandidatesAreElected) {
 
 INSTANTIATE_TEST_SUITE_P(
     Declared, OfficialResult,
-    testing::Values(
+    ::testing::Values(
         Official{"elections/edinburgh_2017_ward12.blt",
                  4,
                  Surplus::weighted_inclusive,
@@ -173,10 +172,9 @@ INSTANTIATE_TEST_SUITE_P(
 
 // First preferences by party as published by the Dail (Dublin West, 17 May 2002).
 TEST(Election, FirstPreferencesOfDublinWestAreThePublishedOnes) {
-  const char* folder = std::getenv("CAUCUS_DATA");
-  const std::filesystem::path path = std::filesystem::path(folder == nullptr ? "" : folder) / "preflib/00001-00000002.soi";
-  if (folder == nullptr || !std::filesystem::exists(path)) GTEST_SKIP() << "no Dublin West";
-  const Dataset data = read_dataset(path.string());
+  const std::string path = testing::shared_data("preflib/00001-00000002.soi");
+  CAUCUS_NEEDS(path);
+  const Dataset data = read_dataset(path);
   const Count count = single_transferable_vote(data, {});
   EXPECT_EQ(count.total, 29988.0);
   const auto votes_of = [&](const std::string& party) {

@@ -44,6 +44,7 @@ export const utilities: ViewMaker = (state) => {
         low = Math.max(low, a - room);
         high = Math.min(high, b + room);
       }
+      if (!(low <= high)) { low = -1; high = 1; }  // no item has a bounded value
       const x = scaleLinear(padded(low, high, 0.03), [left, width - right]).clamp(true);
       const drawing = svgRoot(width, height, measure === "utility" ? "Utilities of items by group" : "Average places of items by group");
       drawing.append(axisBottom(x, 0, height - 40, { format: (v) => number(v), label: measure === "utility" ? "utility (log-worth) · liked more →" : "← liked more · average place" }));
