@@ -78,7 +78,7 @@ void keep_best(std::vector<Candidate>& candidates, std::size_t limit) {
 
 }  // namespace
 
-std::vector<Candidate> explain_by_moved_items(const TopCounts& counts, std::size_t limit) {
+std::vector<Candidate> explain_by_moved_items(const TopCounts& counts, std::size_t limit, const std::function<bool()>& stop) {
   const std::size_t n = counts.num_items();
   std::vector<Candidate> candidates;
   if (n < 3) return candidates;
@@ -99,6 +99,7 @@ std::vector<Candidate> explain_by_moved_items(const TopCounts& counts, std::size
     std::vector<ItemId> others;
     for (ItemId item : order)
       if (item != two.a && item != two.b) others.push_back(item);
+    if (stop && stop() && !candidates.empty()) break;
     for (const Pattern& pattern : patterns)
       for (const bool exchanged : {false, true}) {
         const ItemId a = exchanged ? two.b : two.a, b = exchanged ? two.a : two.b;
@@ -119,15 +120,14 @@ std::vector<Candidate> explain_by_moved_items(const TopCounts& counts, std::size
         const double theta = spread > 1e-12 * sw * sw ? std::clamp(-(sw * spl - sp * sl) / spread, 1e-3, max_pair_theta) : 1.0;
         candidate.pair.theta = {theta, theta};
         // The weight that explains the first-position counts best, from a grid.
-        const ModelTable table(theta, n);
+        const std::vector<double> first = first_places(theta, n);
         double best = -infinity;
         for (int step = 1; step < 40; ++step) {
           const double weight = step / 40.0;
           double fit = 0.0;
           for (ItemId item = 0; item < n; ++item)
             if (counts.first(item) > 0.0)
-              fit +=
-                  counts.first(item) * std::log(weight * table.first[rank[0][item]] + (1.0 - weight) * table.first[rank[1][item]]);
+              fit += counts.first(item) * std::log(weight * first[rank[0][item]] + (1.0 - weight) * first[rank[1][item]]);
           if (fit > best) {
             best = fit;
             candidate.pair.weight = {weight, 1.0 - weight};
@@ -139,9 +139,13 @@ std::vector<Candidate> explain_by_moved_items(const TopCounts& counts, std::size
   }
   keep_best(candidates, 4 * limit);
   const MomentScore score(counts);
-  for (Candidate& candidate : candidates) {
-    candidate.pair = score.fit_parameters(candidate.pair);
-    candidate.score = score(candidate.pair);
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    if (i > 0 && stop && stop()) {
+      candidates.resize(i);
+      break;
+    }
+    candidates[i].pair = score.fit_parameters(candidates[i].pair);
+    candidates[i].score = score(candidates[i].pair);
   }
   keep_best(candidates, limit);
   return candidates;
@@ -211,7 +215,7 @@ Degenerate handle_degenerate_cases(const TopCounts& counts, const CountSource& s
   const std::size_t n = counts.num_items();
   const MomentScore score(counts);
   Degenerate result;
-  std::vector<Candidate> found = explain_by_moved_items(counts, 6);
+  std::vector<Candidate> found = explain_by_moved_items(counts, 6, options.stop);
   const Candidate one_ranking = explain_by_one_ranking(counts);
 
   // Taking off the item that is first most often, and again, while what is left looks degenerate. By the restriction property the

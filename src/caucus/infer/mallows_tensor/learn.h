@@ -82,7 +82,7 @@ Degenerate handle_degenerate_cases(const TopCounts& counts, const CountSource& s
 
 // Equal scales and all but two items with the same ratio x / y: exchanges of two items and cyclic shifts. Best first, at most
 // `limit`.
-std::vector<Candidate> explain_by_moved_items(const TopCounts& counts, std::size_t limit);
+std::vector<Candidate> explain_by_moved_items(const TopCounts& counts, std::size_t limit, const std::function<bool()>& stop = {});
 
 // All pairs of rankings of 2 to 5 items, the scales given as a start. Best first, at most `limit`.
 std::vector<Candidate> explain_exhaustively(const TopCounts& counts, double theta, std::size_t limit);

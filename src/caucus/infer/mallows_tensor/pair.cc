@@ -35,12 +35,20 @@ std::vector<double> position_table(double theta, std::size_t n) {
   return table;
 }
 
-ModelTable::ModelTable(double theta, std::size_t n) : num_items(n), first(n), rest(position_table(theta, n - 1)), power(3 * n) {
+std::vector<double> first_places(double theta, std::size_t n) {
+  const double q = std::exp(-theta), z = normalizers(q, n)[n];
+  std::vector<double> first(n);
+  double power = 1.0;
+  for (std::size_t p = 0; p < n; ++p, power *= q) first[p] = power / z;
+  return first;
+}
+
+ModelTable::ModelTable(double theta, std::size_t n)
+    : num_items(n), first(first_places(theta, n)), rest(position_table(theta, n - 1)), power(3 * n) {
   const double q = std::exp(-theta);
   const std::vector<double> z = normalizers(q, n);
   power[0] = 1.0;
   for (std::size_t k = 1; k < power.size(); ++k) power[k] = power[k - 1] * q;
-  for (std::size_t p = 0; p < n; ++p) first[p] = power[p] / z[n];
   if (n >= 3) triple_scale = (1.0 + q) * (1.0 + q + q * q) / (z[n] * z[n - 1] * z[n - 2]);
 }
 

@@ -23,6 +23,9 @@ inline constexpr double max_pair_theta = 20.0;
 // O(n^3), free of cancellation down to theta = 0.
 std::vector<double> position_table(double theta, std::size_t n);
 
+// The chance of the item of each central rank to be first: q^p / Z_n. O(n), where a ModelTable takes O(n^3).
+std::vector<double> first_places(double theta, std::size_t n);
+
 // Everything about one Mallows model that does not depend on its centre.
 struct ModelTable {
   ModelTable(double theta, std::size_t n);
