@@ -64,13 +64,13 @@ void million_rankings(benchmark::State& state) {
   Dataset data;
   for (std::size_t i = 0; i < n; ++i) data.items.push_back(std::to_string(i));
   RankingSetBuilder builder;
-  std::vector<std::vector<ItemId>> centres;
+  std::vector<std::vector<ItemId>> centers;
   std::vector<MallowsSampler> samplers;
   for (std::size_t k = 0; k < 5; ++k) {
-    auto centre = identity(n);
-    RandomStream(3, Purpose::generate, k).shuffle(std::span<ItemId>(centre));
-    centres.push_back(centre);
-    samplers.emplace_back(centre, 0.15 + 0.05 * static_cast<double>(k));
+    auto center = identity(n);
+    RandomStream(3, Purpose::generate, k).shuffle(std::span<ItemId>(center));
+    centers.push_back(center);
+    samplers.emplace_back(center, 0.15 + 0.05 * static_cast<double>(k));
   }
   RandomStream stream(4, Purpose::sample);
   std::vector<ItemId> order(n);
@@ -83,11 +83,11 @@ void million_rankings(benchmark::State& state) {
   options.components = 5;
   for (auto _ : state) {
     const mallows_mixture::FitResult fit = mallows_mixture::fit_mallows(data, options, Run{});
-    auto found = fit.parameters.centre;
+    auto found = fit.parameters.center;
     std::sort(found.begin(), found.end());
-    auto expected = centres;
+    auto expected = centers;
     std::sort(expected.begin(), expected.end());
-    if (found != expected) state.SkipWithError("wrong centres");
+    if (found != expected) state.SkipWithError("wrong centers");
     state.counters["passes"] = fit.iterations;
   }
 }

@@ -53,7 +53,7 @@ Parameters mixture(std::size_t num, std::size_t n, std::uint64_t seed) {
   Parameters p(num, n);
   RandomStream random(seed, Purpose::generate, 0);
   for (double& utility : p.utilities) utility = random.normal();
-  p.centre_all();
+  p.center_all();
   return p;
 }
 

@@ -19,18 +19,18 @@ MallowsPair truth(std::size_t n) {
   pair.weight = {0.6, 0.4};
   pair.theta = {0.9, 0.6};
   RandomStream random(1);
-  for (auto& centre : pair.centre) {
-    centre.resize(n);
-    std::iota(centre.begin(), centre.end(), ItemId{0});
-    random.shuffle(std::span(centre));
+  for (auto& center : pair.center) {
+    center.resize(n);
+    std::iota(center.begin(), center.end(), ItemId{0});
+    random.shuffle(std::span(center));
   }
   return pair;
 }
 
 RankingSet sample(const MallowsPair& pair, std::size_t count) {
-  const MallowsSampler first(pair.centre[0], pair.theta[0]), second(pair.centre[1], pair.theta[1]);
+  const MallowsSampler first(pair.center[0], pair.theta[0]), second(pair.center[1], pair.theta[1]);
   RankingSetBuilder builder;
-  std::vector<ItemId> order(pair.centre[0].size());
+  std::vector<ItemId> order(pair.center[0].size());
   RandomStream random(2);
   for (std::size_t i = 0; i < count; ++i) {
     (random.uniform() < pair.weight[0] ? first : second).draw(random, order);
@@ -53,7 +53,7 @@ void learn(benchmark::State& state) {
   const RankingSet rankings = sample(pair, 200000);
   const CountSource source = [&](std::span<const ItemId> deleted) { return count_rankings(rankings, n, 1, deleted); };
   const TopCounts counts = source({});
-  if (!same_centres(learn_two_mallows(counts, source, {}, 1).pair, pair)) std::abort();
+  if (!same_centers(learn_two_mallows(counts, source, {}, 1).pair, pair)) std::abort();
   for (auto _ : state) benchmark::DoNotOptimize(learn_two_mallows(counts, source, {}, 1).score);
 }
 BENCHMARK(learn)->Arg(6)->Arg(10)->Arg(15)->Unit(benchmark::kMillisecond);
@@ -65,8 +65,8 @@ void polish(benchmark::State& state) {
   const PairPolisher polisher(rankings, n, 1);
   MallowsPair start = pair;
   start.theta = {0.5, 0.5};
-  std::swap(start.centre[0][2], start.centre[0][4]);
-  if (!same_centres(polisher.run(start).pair, pair)) std::abort();
+  std::swap(start.center[0][2], start.center[0][4]);
+  if (!same_centers(polisher.run(start).pair, pair)) std::abort();
   for (auto _ : state) benchmark::DoNotOptimize(polisher.run(start).loglik);
   state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(rankings.size()));
 }

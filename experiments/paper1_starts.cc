@@ -27,8 +27,8 @@ struct Variant {
 
 const std::vector<Variant> variants{
     {"default (plain fit)", {{"components", "3"}, {"standard-errors", "off"}}},
-    {"spectral, centred, r = K, 20 k-means restarts", {{"components", "3"}, {"init", "spectral"}, {"restarts", "1"}}},
-    {"spectral, not centred", {{"components", "3"}, {"init", "spectral"}, {"restarts", "1"}, {"center", "off"}}},
+    {"spectral, centered, r = K, 20 k-means restarts", {{"components", "3"}, {"init", "spectral"}, {"restarts", "1"}}},
+    {"spectral, not centered", {{"components", "3"}, {"init", "spectral"}, {"restarts", "1"}, {"center", "off"}}},
     {"spectral, paper's threshold",
      {{"components", "3"}, {"init", "spectral"}, {"restarts", "1"}, {"rank-rule", "paper"}, {"center", "off"}}},
     {"spectral, one k-means start", {{"components", "3"}, {"init", "spectral"}, {"restarts", "1"}, {"kmeans-restarts", "1"}}},

@@ -33,10 +33,10 @@ m4::Components random_truth(std::size_t n, std::size_t num_components, RandomStr
     std::vector<ItemId> order(n);
     std::iota(order.begin(), order.end(), ItemId{0});
     stream.shuffle(std::span<ItemId>(order));
-    if (std::any_of(truth.centre.begin(), truth.centre.end(),
+    if (std::any_of(truth.center.begin(), truth.center.end(),
                     [&](const auto& other) { return kendall_distance(order, other) < 10; }))
       continue;
-    truth.centre.push_back(order);
+    truth.center.push_back(order);
     truth.theta.emplace_back(n - 1, 1.0);
   }
   return truth;
@@ -52,7 +52,7 @@ Dataset gibbs_data(const m4::Components& truth, std::size_t count, std::uint64_t
   for (std::size_t k = 0; k < count; ++k) {
     const auto [a, b] = pairs[stream.below(pairs.size())];
     const double share = truth.size() == 1 ? 1.0 : stream.uniform() < 0.5 ? 0.9 : 0.1;
-    std::vector<ItemId> order = truth.centre[a];
+    std::vector<ItemId> order = truth.center[a];
     stream.shuffle(std::span<ItemId>(order));
     m4::gibbs_sweeps(truth, {static_cast<std::uint16_t>(a), static_cast<std::uint16_t>(b), share}, 12, stream, order);
     builder.add(order);
@@ -94,7 +94,7 @@ void recovery(const Settings& settings, Results& results) {
           const m4::Result fit = m4::fit_m4(data, options, run);
           const std::string name = fmt::format("m4 {}", name_of(method));
           seconds[name] += cpu_seconds() - begin;
-          success[name] += same_sets(fit.state.components.centre, truth.centre);
+          success[name] += same_sets(fit.state.components.center, truth.center);
         }
         MallowsOptions options;
         options.components = static_cast<int>(num);
@@ -103,7 +103,7 @@ void recovery(const Settings& settings, Results& results) {
         const double begin = cpu_seconds();
         const auto fit = mallows_mixture::fit_mallows(data, options, run);
         seconds["additive EM"] += cpu_seconds() - begin;
-        success["additive EM"] += same_sets(fit.parameters.centre, truth.centre);
+        success["additive EM"] += same_sets(fit.parameters.center, truth.center);
       }
       Json line{{"M", num}, {"K", count}, {"trials", trials}};
       for (const auto& [name, value] : success) line["success"][name] = static_cast<double>(value) / trials;
@@ -214,7 +214,7 @@ Report recovery_report(const Settings&, const Results& results) {
   for (const auto& [num, by_method] : panels) {
     std::vector<Series> lines;
     for (const auto& [method, series] : by_method) lines.push_back(series);
-    svg += line_chart(fmt::format("M = {}", num), "rankings K", "share of trials with all centres exact", lines, left, false);
+    svg += line_chart(fmt::format("M = {}", num), "rankings K", "share of trials with all centers exact", lines, left, false);
     left += 460;
   }
   if (!svg.empty()) report.svg = svg_page(left, 390, svg);

@@ -60,9 +60,9 @@ MallowsPair draw_truth(std::size_t d, std::uint64_t index) {
   truth.weight[0] = random.uniform_open();
   truth.weight[1] = 1.0 - truth.weight[0];
   for (double& theta : truth.theta) theta = 5.0 * random.uniform_open();
-  truth.centre[0].resize(num_items);
-  std::iota(truth.centre[0].begin(), truth.centre[0].end(), ItemId{0});
-  truth.centre[1] = ranking_at_distance(d, random);
+  truth.center[0].resize(num_items);
+  std::iota(truth.center[0].begin(), truth.center[0].end(), ItemId{0});
+  truth.center[1] = ranking_at_distance(d, random);
   return truth;
 }
 
@@ -92,7 +92,7 @@ SampleCounts draw_sample(const MallowsPair& truth, std::size_t n, std::uint64_t 
   static_assert(num_items == 10);
   constexpr std::size_t factorial = 3628800;
   std::vector<std::uint32_t> cells(factorial, 0);
-  const MallowsSampler first(truth.centre[0], truth.theta[0]), second(truth.centre[1], truth.theta[1]);
+  const MallowsSampler first(truth.center[0], truth.theta[0]), second(truth.center[1], truth.theta[1]);
   constexpr std::size_t block = 65536;
   std::array<ItemId, num_items> order{};
   for (std::size_t begin = 0; begin < n; begin += block) {
@@ -148,7 +148,7 @@ MallowsPair spectral_start(const SampleCounts& sample, std::size_t n, std::uint6
   for (std::size_t r = 0; r < 2; ++r) {
     pair.weight[r] = parameters.weight[r];
     pair.theta[r] = parameters.theta[r][0];
-    pair.centre[r] = parameters.centre[r];
+    pair.center[r] = parameters.center[r];
   }
   return pair;
 }
@@ -164,7 +164,7 @@ Json run_one(std::size_t d, std::size_t n, std::uint64_t index, int threads) {
   const double counted = cpu_seconds();
   const CountSource source = [&](std::span<const ItemId> deleted) { return sample.count(deleted); };
   std::string success;  // one digit per method
-  const auto note = [&](const MallowsPair& found) { success += same_centres(found, truth) ? '1' : '0'; };
+  const auto note = [&](const MallowsPair& found) { success += same_centers(found, truth) ? '1' : '0'; };
 
   LearnOptions steps_alone;
   steps_alone.climb = false;
@@ -185,8 +185,8 @@ Json run_one(std::size_t d, std::size_t n, std::uint64_t index, int threads) {
   em.exchange = false;
   RandomStream random(99, Purpose::initialise, index);
   MallowsPair guess;
-  guess.centre = {truth.centre[0], truth.centre[0]};
-  for (auto& centre : guess.centre) random.shuffle(std::span(centre));
+  guess.center = {truth.center[0], truth.center[0]};
+  for (auto& center : guess.center) random.shuffle(std::span(center));
   note(polisher.run(guess, em).pair);
   note(polisher.run(spectral_start(sample, n, index), em).pair);
   note(polisher.run(truth, em).pair);

@@ -53,8 +53,8 @@ with open(sys.argv[1], "w") as file:
     print("size,age,colour,kind", file=file)
     for _ in range(150):
         kind = draw.choice(["ant", "<b>bee</b>", "cow"])
-        centre = {"ant": 0.0, "<b>bee</b>": 2.0, "cow": 5.0}[kind]
-        print(f"{draw.gauss(centre, 1.2):.3f},{draw.gauss(40, 9):.1f},{draw.choice(['red', 'blue'])},{kind}", file=file)
+        center = {"ant": 0.0, "<b>bee</b>": 2.0, "cow": 5.0}[kind]
+        print(f"{draw.gauss(center, 1.2):.3f},{draw.gauss(40, 9):.1f},{draw.choice(['red', 'blue'])},{kind}", file=file)
 ANIMALS
 "$caucus" regress "$out/animals.csv" --target kind --method gibbs --sweeps 400 --path "$out/path.csv" --path-grid 1,0.3,0.1 --out "$out/regress.json" --report "$out/regress.html" --quiet >/dev/null
 

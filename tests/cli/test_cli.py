@@ -142,7 +142,7 @@ class CommandLine(Case):
         for group in utilities:
             self.assertAlmostEqual(sum(group), 0, places=12)
             self.assertEqual(len(set(group[3:])), 1)  # only the first three items tell the groups apart
-        # Groups in the other order, items in the other order, one utility moved by 1: centring takes an eighth of it away from all.
+        # Groups in the other order, items in the other order, one utility moved by 1: centering takes an eighth of it away from all.
         moved = [list(reversed(group)) for group in reversed(utilities)]
         moved[0][0] += 1
         other = self.path("other.json", {**model, "items": model["items"][::-1], "components": [{"weight": 0.5, "utilities": u} for u in moved]})

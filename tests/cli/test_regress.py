@@ -27,8 +27,8 @@ def example(rows, seed):
     table = []
     for _ in range(rows):
         kind = draw.choice(["ant", "bee", "cow"])
-        centre = {"ant": 0.0, "bee": 2.0, "cow": 5.0}[kind]
-        table.append({"size": round(draw.gauss(centre, 1.5), 3), "age": round(draw.gauss(40, 9), 2), "colour": draw.choice(["red", "blue"]), "kind": kind})
+        center = {"ant": 0.0, "bee": 2.0, "cow": 5.0}[kind]
+        table.append({"size": round(draw.gauss(center, 1.5), 3), "age": round(draw.gauss(40, 9), 2), "colour": draw.choice(["red", "blue"]), "kind": kind})
     return table
 
 

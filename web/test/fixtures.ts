@@ -56,12 +56,12 @@ export function mixture({ items = SUSHI, groups = 5, family = "pl", points = 300
   const perGroup = made.map(matrix);
   const pairs: Pairs = { items: chosen, how: family === "pl" || family === "mallows" ? "" : "By simulation, give or take 1%.", groups: perGroup, everyone: chosen.flatMap((_, r) => chosen.map((__, c) => Math.round(made.reduce((t, g, k) => t + g.weight * perGroup[k][r * limit + c], 0)))) };
   const map: BallotMap = { total: points * 1.5, x: [], y: [], group: [], certainty: [], weight: [], ballots: [], axes: ["", ""], words: "Each point is one ranking; rankings that agree on many pairs lie close together. The map keeps the two directions in which the rankings differ most (31% of the differences)." };
-  const centres = made.map((_, k) => [700 * Math.cos((6.28 * k) / groups), 600 * Math.sin((6.28 * k) / groups)]);
+  const centers = made.map((_, k) => [700 * Math.cos((6.28 * k) / groups), 600 * Math.sin((6.28 * k) / groups)]);
   for (let i = 0; i < points; ++i) {
     let k = 0, u = draw();
     while (k < groups - 1 && u > share[k]) u -= share[k++];
-    map.x.push(Math.round(centres[k][0] + 210 * gauss()));
-    map.y.push(Math.round(centres[k][1] + 210 * gauss()));
+    map.x.push(Math.round(centers[k][0] + 210 * gauss()));
+    map.y.push(Math.round(centers[k][1] + 210 * gauss()));
     map.group.push(k);
     map.certainty.push(Math.round(100 * (1 - 0.6 * draw() * draw())));
     map.weight.push(draw() < 0.9 ? 1 : 1 + Math.floor(8 * draw()));
@@ -71,7 +71,7 @@ export function mixture({ items = SUSHI, groups = 5, family = "pl", points = 300
     pl: ["Plackett-Luce mixture", "In a Plackett-Luce model every item has a strength; a voter picks the favourite with odds given by the strengths, then the next among the rest, and so on. Each group has its own strengths."],
     mallows: ["Mallows mixture", "In a Mallows model every group has one agreed order; the more pairs a ranking turns around, the rarer it is."],
     gmallows: ["Generalized Mallows mixture", "Like a Mallows model, but each place has its own strictness."], m4: ["Multiplicative Mallows mixture", "Every voter blends the orders of two groups."],
-    dpm: ["Dirichlet process mixture", "The number of groups is not set beforehand but found with its uncertainty."], kde: ["Kernel density", "No groups: every ranking in the data spreads some probability around itself."], ebms: ["Mean shift", "Rankings drift to the centres of their neighbourhoods."],
+    dpm: ["Dirichlet process mixture", "The number of groups is not set beforehand but found with its uncertainty."], kde: ["Kernel density", "No groups: every ranking in the data spreads some probability around itself."], ebms: ["Mean shift", "Rankings drift to the centers of their neighbourhoods."],
   };
   return {
     name: `${family}.json`, family, family_title: titles[family][0], family_words: titles[family][1], method: "em",
@@ -135,7 +135,7 @@ export function dpm(): ModelReport {
   const labels = ascending(48).map((i) => Math.floor(i / 8)), draw = random(5);
   model.clusters = { words: "The probability of each number of groups, given the data. Small groups come and go; the point estimate has 6.", num_clusters: [[4, 12], [5, 120], [6, 420], [7, 260], [8, 130], [9, 40], [11, 18]],
     coclustering: { labels, values: labels.flatMap((a, i) => labels.map((b, j) => (i === j ? 1000 : Math.round((a === b ? 800 : 60) + 150 * draw())))) } };
-  const chain = (seed: number, centre: number) => { const r = random(seed); return ascending(250).map((i) => Math.round(centre + 4 * Math.exp(-i / 12) + 3 * (r() - 0.5))); };
+  const chain = (seed: number, center: number) => { const r = random(seed); return ascending(250).map((i) => Math.round(center + 4 * Math.exp(-i / 12) + 3 * (r() - 0.5))); };
   model.traces = [{ name: "number of groups", words: "Each line is one run of the sampler. Runs that mingle agree with each other.", burnin: 60, chains: ascending(4).map((c) => ({ name: `chain ${c + 1}`, values: chain(c + 1, 6) })) },
     { name: "log joint", words: "", burnin: 60, chains: ascending(4).map((c) => ({ name: `chain ${c + 1}`, values: chain(c + 11, -70000) })) }];
   model.diagnostics = [{ name: "R-hat", value: "1.01", words: "The runs agree (below 1.05 is good).", good: true }, { name: "Effective draws", value: "84", words: "Fewer than 100: run longer for intervals you can lean on.", good: false }];

@@ -12,11 +12,11 @@ double effective_sample_size(std::span<const double> draws) {
   const double count = static_cast<double>(n);
   if (n < 2) return count;
   const double mean = sum(draws) / count;
-  std::vector<double> centred(n);
+  std::vector<double> centered(n);
   double variance = 0.0;
   for (std::size_t i = 0; i < n; ++i) {
-    centred[i] = draws[i] - mean;
-    variance += centred[i] * centred[i];
+    centered[i] = draws[i] - mean;
+    variance += centered[i] * centered[i];
   }
   const double scale = std::max(std::abs(mean), *std::max_element(draws.begin(), draws.end()));
   if (!(variance > count * 1e-28 * scale * scale)) return count;
@@ -24,8 +24,8 @@ double effective_sample_size(std::span<const double> draws) {
     double part[4] = {0.0, 0.0, 0.0, 0.0};
     std::size_t i = 0;
     for (; i + lag + 4 <= n; i += 4)
-      for (std::size_t c = 0; c < 4; ++c) part[c] += centred[i + c] * centred[i + lag + c];
-    for (; i + lag < n; ++i) part[0] += centred[i] * centred[i + lag];
+      for (std::size_t c = 0; c < 4; ++c) part[c] += centered[i + c] * centered[i + lag + c];
+    for (; i + lag < n; ++i) part[0] += centered[i] * centered[i + lag];
     return ((part[0] + part[1]) + (part[2] + part[3])) / variance;
   };
   double total = -1.0, previous = infinity;  // 1 + 2 sum_{k >= 1} = -1 + 2 sum_{k >= 0}

@@ -30,7 +30,7 @@ inline double sum(std::span<const double> values) {
 }
 
 // Subtracts the mean: utilities are identified up to a constant.
-inline void centre(std::span<double> values) {
+inline void center(std::span<double> values) {
   const double mean = values.empty() ? 0.0 : sum(values) / static_cast<double>(values.size());
   for (double& value : values) value -= mean;
 }

@@ -76,9 +76,10 @@ GoodnessCheck judge(std::string name, std::size_t begin, std::size_t end, std::s
   const double count = static_cast<double>(replicates.size());
   std::vector<double> sum(end - begin, 0.0), squares(end - begin, 0.0), mean(end - begin), deviation(end - begin);
   // Deviations from the first replicate, so that the sums of squares keep their digits.
-  const auto centred = [&](std::span<const double> counts, std::size_t i) { return counts[begin + i] - replicates[0][begin + i]; };
+  const auto centered = [&](std::span<const double> counts, std::size_t i) { return counts[begin + i] - replicates[0][begin + i]; };
   for (const auto& replicate : replicates)
-    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += centred(replicate, i), squares[i] += std::pow(centred(replicate, i), 2);
+    for (std::size_t i = 0; i < sum.size(); ++i)
+      sum[i] += centered(replicate, i), squares[i] += std::pow(centered(replicate, i), 2);
   // Mean and deviation over `number` replicates with these sums; half a ballot: no division by zero for counts that never vary.
   const auto deviation_of = [](double total, double square, double number) {
     return std::sqrt(std::max(0.0, square - total * total / number) / (number - 1.0) + 0.25);
@@ -95,7 +96,7 @@ GoodnessCheck judge(std::string name, std::size_t begin, std::size_t end, std::s
   for (const auto& replicate : replicates) {
     double distance = 0.0;
     for (std::size_t i = 0; i < sum.size(); ++i) {
-      const double own = centred(replicate, i), total = sum[i] - own;
+      const double own = centered(replicate, i), total = sum[i] - own;
       distance += std::pow((own - total / (count - 1.0)) / deviation_of(total, squares[i] - own * own, count - 1.0), 2);
     }
     further += distance >= statistic;

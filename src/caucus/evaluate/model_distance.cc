@@ -19,7 +19,7 @@ namespace {
 // A group in the numbering of items that both models share.
 struct Side {
   std::vector<ItemId> order;      // best first
-  std::vector<double> utilities;  // centred; empty: none
+  std::vector<double> utilities;  // centered; empty: none
 };
 
 // position[i]: where item i of the model stands in the common numbering.
@@ -31,7 +31,7 @@ std::vector<Side> sides_of(const FittedModel& model, std::span<const ItemId> pos
     if (!group.utilities.empty()) {
       side.utilities.resize(group.utilities.size());
       for (std::size_t i = 0; i < group.utilities.size(); ++i) side.utilities[position[i]] = group.utilities[i];
-      centre(std::span(side.utilities));
+      center(std::span(side.utilities));
       side.order = order_by(side.utilities);
     } else {
       for (const ItemId item : group.order) side.order.push_back(position[item]);

@@ -13,7 +13,7 @@ struct GroupPair {
   std::size_t first = 0, second = 0;  // groups of the two models, 0-based
   std::size_t kendall = 0;            // pairs of items that the two groups order the other way round
   std::size_t spearman = 0;           // sum of squared differences of ranks
-  std::optional<double> utilities;    // Euclidean distance of the centred utilities, where both have them
+  std::optional<double> utilities;    // Euclidean distance of the centered utilities, where both have them
 };
 
 struct ModelDistance {

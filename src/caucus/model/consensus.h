@@ -1,5 +1,5 @@
 // Consensus rankings: the order that disagrees least with pairwise weights Q (Kemeny 1959), which is the maximum-likelihood
-// centre of a Mallows model under Kendall's distance whatever theta is.
+// center of a Mallows model under Kendall's distance whatever theta is.
 //   cost(order) = sum over pairs a before b in the order of Q(b, a).
 #pragma once
 

@@ -173,26 +173,26 @@ TEST(GeneralizedConsensus, CodeSExactByEnumeration) {
     }
     const GeneralizedConsensus exact = solver.solve_s(pairs, ConsensusMethod::exact);
     EXPECT_TRUE(exact.optimal);
-    // The log-likelihood at the estimate, and the best over all centres with stage-wise estimates.
-    const auto loglik = [&](const std::vector<ItemId>& centre, const std::vector<double>& theta) {
-      const GeneralizedMallows model(centre, theta, Code::s);
+    // The log-likelihood at the estimate, and the best over all centers with stage-wise estimates.
+    const auto loglik = [&](const std::vector<ItemId>& center, const std::vector<double>& theta) {
+      const GeneralizedMallows model(center, theta, Code::s);
       double value = 0.0;
       for (const auto& ranking : rankings) value += model.log_prob(ranking);
       return value;
     };
     EXPECT_NEAR(loglik(exact.order, exact.theta), -exact.cost, 1e-9);
-    auto centre = identity(n);
+    auto center = identity(n);
     double best = -infinity;
     do {
       std::vector<double> sum(n, 0.0), count(n, 0.0), theta;
       std::vector<std::uint32_t> code(n);
       for (const auto& ranking : rankings) {
-        code_s(ranking, inverse_order(centre), code);
+        code_s(ranking, inverse_order(center), code);
         for (std::size_t j = 0; j < ranking.size(); ++j) sum[j] += code[j], count[j] += 1.0;
       }
       for (std::size_t j = 0; j + 1 < n; ++j) theta.push_back(count[j] > 0 ? solve_stage_theta(sum[j] / count[j], n - j) : 0.0);
-      best = std::max(best, loglik(centre, theta));
-    } while (std::next_permutation(centre.begin(), centre.end()));
+      best = std::max(best, loglik(center, theta));
+    } while (std::next_permutation(center.begin(), center.end()));
     EXPECT_NEAR(best, -exact.cost, 1e-9);
   }
 }

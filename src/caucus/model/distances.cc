@@ -379,11 +379,11 @@ void DistanceNormalizer::estimate(double largest_theta, std::uint64_t seed, cons
   }
 }
 
-void draw_distance_model(Distance distance, std::span<const ItemId> centre, double theta, RandomStream& stream,
+void draw_distance_model(Distance distance, std::span<const ItemId> center, double theta, RandomStream& stream,
                          std::span<ItemId> out, int sweeps) {
-  const std::size_t n = centre.size();
+  const std::size_t n = center.size();
   if (distance == Distance::kendall) {
-    draw_mallows(centre, theta, stream, out);
+    draw_mallows(center, theta, stream, out);
     return;
   }
   std::vector<std::uint32_t> rank(n), identity(n);
@@ -426,7 +426,7 @@ void draw_distance_model(Distance distance, std::span<const ItemId> centre, doub
     for (int sweep = 0; sweep < sweeps && n > 1; ++sweep) metropolis_sweep(distance, theta, rank, identity, current, stream);
   }
   std::vector<ItemId> order(n);
-  for (std::size_t i = 0; i < n; ++i) order[rank[i]] = centre[i];
+  for (std::size_t i = 0; i < n; ++i) order[rank[i]] = center[i];
   std::copy_n(order.begin(), out.size(), out.begin());
 }
 

@@ -1,4 +1,4 @@
-// Distances between complete rankings for Mallows models P(pi) = exp(-theta d(pi, centre)) / Z(theta), and their normalisers: exact
+// Distances between complete rankings for Mallows models P(pi) = exp(-theta d(pi, center)) / Z(theta), and their normalisers: exact
 // where that is known, else estimated with a stated standard error.
 #pragma once
 
@@ -60,8 +60,8 @@ class DistanceNormalizer {
 };
 
 // Draws from the model under any distance: exact for kendall, and by inversion of counts for cayley and hamming; for the
-// others a Metropolis chain of `sweeps` sweeps of random transpositions from the centre.
-void draw_distance_model(Distance distance, std::span<const ItemId> centre, double theta, RandomStream& stream,
+// others a Metropolis chain of `sweeps` sweeps of random transpositions from the center.
+void draw_distance_model(Distance distance, std::span<const ItemId> center, double theta, RandomStream& stream,
                          std::span<ItemId> out, int sweeps = 200);
 
 }  // namespace caucus

@@ -99,8 +99,8 @@ TEST(DistanceNormalizer, EstimateStatesItsError) {
 
 // Chi-square over all rankings of 4 items, 2^15 draws, 23 degrees of freedom: upper 1e-7 point 80.
 TEST(DistanceModel, Draws) {
-  const std::vector<ItemId> centre{2, 0, 3, 1};
-  const auto centre_rank = inverse_order(centre);
+  const std::vector<ItemId> center{2, 0, 3, 1};
+  const auto center_rank = inverse_order(center);
   for (Distance distance : all_distances) {
     RandomStream stream(41, Purpose::test, static_cast<std::uint64_t>(distance));
     const DistanceNormalizer normalizer(distance, 4);
@@ -108,13 +108,13 @@ TEST(DistanceModel, Draws) {
     const int draws = 1 << 15;
     std::vector<ItemId> out(4);
     for (int i = 0; i < draws; ++i) {
-      draw_distance_model(distance, centre, 0.3, stream, out, 25);
+      draw_distance_model(distance, center, 0.3, stream, out, 25);
       seen[out] += 1.0;
     }
     double chi = 0.0;
     std::vector<ItemId> order{0, 1, 2, 3};
     do {
-      const double d = static_cast<double>(rank_distance(distance, inverse_order(order), centre_rank));
+      const double d = static_cast<double>(rank_distance(distance, inverse_order(order), center_rank));
       const double expected = draws * std::exp(-0.3 * d - normalizer.log_z(0.3));
       chi += (seen[order] - expected) * (seen[order] - expected) / expected;
     } while (std::next_permutation(order.begin(), order.end()));

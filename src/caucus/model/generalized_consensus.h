@@ -1,4 +1,4 @@
-// Centre and dispersions of a generalized Mallows model together: minimises sum_j N_j h_{n-j+1}(x_j / N_j) over orders, where x_j
+// Center and dispersions of a generalized Mallows model together: minimises sum_j N_j h_{n-j+1}(x_j / N_j) over orders, where x_j
 // is the sum of stage j over the rankings, N_j their weight and h the stage cost (stage.h). Exact where n allows.
 #pragma once
 
@@ -48,8 +48,8 @@ class GeneralizedConsensusSolver {
   GeneralizedConsensus solve_v(const PairMatrix& pairs, double total, ConsensusMethod method, const ConsensusLimits& limits = {},
                                std::span<const ItemId> start = {}) const;
 
-  // Code s: all n! orders for n <= max_enumerated_items (by adjacent swaps, O(n) each); beyond, alternation of the centre given
-  // theta (a Kemeny problem with weights theta_j R_j) and theta given the centre, then local search: not certified.
+  // Code s: all n! orders for n <= max_enumerated_items (by adjacent swaps, O(n) each); beyond, alternation of the center given
+  // theta (a Kemeny problem with weights theta_j R_j) and theta given the center, then local search: not certified.
   static constexpr std::size_t max_enumerated_items = 10;
   GeneralizedConsensus solve_s(const StagePairs& pairs, ConsensusMethod method, const ConsensusLimits& limits = {},
                                std::span<const ItemId> start = {}) const;

@@ -5,8 +5,8 @@
 
 namespace caucus {
 
-GeneralizedMallows::GeneralizedMallows(std::vector<ItemId> centre, std::vector<double> theta, Code code)
-    : centre_(std::move(centre)), position_(inverse_order(centre_)), theta_(std::move(theta)), log_z_(1, 0.0), code_(code) {
+GeneralizedMallows::GeneralizedMallows(std::vector<ItemId> center, std::vector<double> theta, Code code)
+    : center_(std::move(center)), position_(inverse_order(center_)), theta_(std::move(theta)), log_z_(1, 0.0), code_(code) {
   for (std::size_t j = 0; j < theta_.size(); ++j)
     log_z_.push_back(log_z_.back() + log_stage_normalizer(theta_[j], num_items() - j));
 }
@@ -41,7 +41,7 @@ std::vector<double> GeneralizedMallows::position_probabilities(std::size_t p) co
     return mass;
   };
   if (code_ == Code::s) {
-    // ahead[a] = P(not placed yet, and a items before it in the centre are left).
+    // ahead[a] = P(not placed yet, and a items before it in the center are left).
     std::vector<double> ahead(n, 0.0), next(n);
     ahead[p] = 1.0;
     for (std::size_t j = 0; j < n; ++j) {
@@ -60,7 +60,7 @@ std::vector<double> GeneralizedMallows::position_probabilities(std::size_t p) co
       ahead.swap(next);
     }
   } else {
-    // Insertion from the last item of the centre to the first: item j enters at place V_j, later ones push it back.
+    // Insertion from the last item of the center to the first: item j enters at place V_j, later ones push it back.
     const std::vector<double> own = stage(p);
     std::copy(own.begin(), own.end(), out.begin());
     for (std::size_t j = p; j-- > 0;) {
@@ -78,25 +78,25 @@ std::vector<double> GeneralizedMallows::position_probabilities(std::size_t p) co
   return out;
 }
 
-GeneralizedMallowsSampler::GeneralizedMallowsSampler(std::vector<ItemId> centre, std::span<const double> theta, Code code)
-    : centre_(std::move(centre)), stages_(theta, centre_.size()), code_(code) {}
+GeneralizedMallowsSampler::GeneralizedMallowsSampler(std::vector<ItemId> center, std::span<const double> theta, Code code)
+    : center_(std::move(center)), stages_(theta, center_.size()), code_(code) {}
 
 void GeneralizedMallowsSampler::draw(RandomStream& stream, std::span<ItemId> out) const {
-  const std::size_t n = centre_.size();
+  const std::size_t n = center_.size();
   if (code_ == Code::s) {
     std::vector<std::uint32_t> code(out.size());
     stages_.draw(stream, code);
-    decode_s(code, centre_, out);
+    decode_s(code, center_, out);
     return;
   }
   std::vector<std::uint32_t> code(n);
   stages_.draw(stream, code);
   if (out.size() == n) {
-    decode_v(code, centre_, out);
+    decode_v(code, center_, out);
     return;
   }
   std::vector<ItemId> whole(n);
-  decode_v(code, centre_, whole);
+  decode_v(code, center_, whole);
   std::copy_n(whole.begin(), out.size(), out.begin());
 }
 

@@ -1,5 +1,5 @@
 // The generalized Mallows model: one dispersion per stage, P(pi) = prod_j exp(-theta_j x_j) / Z_{n-j+1}(theta_j), where x is the
-// code v or s of the ranking about the centre. Fligner & Verducci (1986); Meila & Bao (2008) for code s.
+// code v or s of the ranking about the center. Fligner & Verducci (1986); Meila & Bao (2008) for code s.
 #pragma once
 
 #include <cstddef>
@@ -18,10 +18,10 @@ namespace caucus {
 class GeneralizedMallows {
  public:
   // theta: n - 1 numbers, one per stage.
-  GeneralizedMallows(std::vector<ItemId> centre, std::vector<double> theta, Code code);
+  GeneralizedMallows(std::vector<ItemId> center, std::vector<double> theta, Code code);
 
-  std::size_t num_items() const { return centre_.size(); }
-  const std::vector<ItemId>& centre() const { return centre_; }
+  std::size_t num_items() const { return center_.size(); }
+  const std::vector<ItemId>& center() const { return center_; }
   const std::vector<std::uint32_t>& position() const { return position_; }
   const std::vector<double>& theta() const { return theta_; }
   Code code() const { return code_; }
@@ -36,7 +36,7 @@ class GeneralizedMallows {
   std::vector<double> position_probabilities(std::size_t p) const;
 
  private:
-  std::vector<ItemId> centre_;
+  std::vector<ItemId> center_;
   std::vector<std::uint32_t> position_;
   std::vector<double> theta_;
   std::vector<double> log_z_;  // running sums of the stage normalisers
@@ -45,12 +45,12 @@ class GeneralizedMallows {
 
 class GeneralizedMallowsSampler {
  public:
-  GeneralizedMallowsSampler(std::vector<ItemId> centre, std::span<const double> theta, Code code);
+  GeneralizedMallowsSampler(std::vector<ItemId> center, std::span<const double> theta, Code code);
   // The first out.size() items of a draw. O(n log n).
   void draw(RandomStream& stream, std::span<ItemId> out) const;
 
  private:
-  std::vector<ItemId> centre_;
+  std::vector<ItemId> center_;
   StageSampler stages_;
   Code code_;
 };

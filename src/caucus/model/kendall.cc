@@ -231,13 +231,13 @@ void take_all(std::span<const std::uint32_t> code, std::size_t n, std::size_t le
 
 }  // namespace
 
-void decode_s(std::span<const std::uint32_t> code, std::span<const ItemId> centre, std::span<ItemId> out) {
-  take_all(code, centre.size(), std::min(code.size(), out.size()), [&](std::size_t j, std::size_t rank) { out[j] = centre[rank]; });
+void decode_s(std::span<const std::uint32_t> code, std::span<const ItemId> center, std::span<ItemId> out) {
+  take_all(code, center.size(), std::min(code.size(), out.size()), [&](std::size_t j, std::size_t rank) { out[j] = center[rank]; });
 }
 
-void decode_v(std::span<const std::uint32_t> code, std::span<const ItemId> centre, std::span<ItemId> out) {
+void decode_v(std::span<const std::uint32_t> code, std::span<const ItemId> center, std::span<ItemId> out) {
   // V_j items of later central rank stand before item j: in central order, item j takes the V_j-th free place from the front.
-  take_all(code, centre.size(), centre.size(), [&](std::size_t j, std::size_t place) { out[place] = centre[j]; });
+  take_all(code, center.size(), center.size(), [&](std::size_t j, std::size_t place) { out[place] = center[j]; });
 }
 
 }  // namespace caucus

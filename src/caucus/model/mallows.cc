@@ -32,11 +32,11 @@ void position_row(double theta, std::size_t n, std::size_t p, std::span<double> 
 
 }  // namespace
 
-Mallows::Mallows(std::vector<ItemId> centre, double theta)
-    : centre_(std::move(centre)),
-      position_(inverse_order(centre_)),
+Mallows::Mallows(std::vector<ItemId> center, double theta)
+    : center_(std::move(center)),
+      position_(inverse_order(center_)),
       theta_(theta),
-      log_q_factorials_(log_q_factorials(theta, centre_.size())) {}
+      log_q_factorials_(log_q_factorials(theta, center_.size())) {}
 
 double Mallows::log_prob(RankingView ranking) const {
   const double distance = static_cast<double>(strict_discordances(ranking, position_));
@@ -86,20 +86,20 @@ void with_buffer(std::size_t size, Body&& body) {
 }
 }  // namespace
 
-MallowsSampler::MallowsSampler(std::vector<ItemId> centre, double theta)
-    : centre_(std::move(centre)), stages_(std::vector<double>(centre_.size(), theta), centre_.size()) {}
+MallowsSampler::MallowsSampler(std::vector<ItemId> center, double theta)
+    : center_(std::move(center)), stages_(std::vector<double>(center_.size(), theta), center_.size()) {}
 
 void MallowsSampler::draw(RandomStream& stream, std::span<ItemId> out) const {
   with_buffer(out.size(), [&](std::span<std::uint32_t> code) {
     stages_.draw(stream, code);
-    decode_s(code, centre_, out);
+    decode_s(code, center_, out);
   });
 }
 
-void draw_mallows(std::span<const ItemId> centre, double theta, RandomStream& stream, std::span<ItemId> out) {
+void draw_mallows(std::span<const ItemId> center, double theta, RandomStream& stream, std::span<ItemId> out) {
   with_buffer(out.size(), [&](std::span<std::uint32_t> code) {
-    for (std::size_t j = 0; j < out.size(); ++j) code[j] = draw_stage(theta, centre.size() - j, stream);
-    decode_s(code, centre, out);
+    for (std::size_t j = 0; j < out.size(); ++j) code[j] = draw_stage(theta, center.size() - j, stream);
+    decode_s(code, center, out);
   });
 }
 

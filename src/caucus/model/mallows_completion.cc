@@ -17,12 +17,12 @@ namespace {
 constexpr double exact_states = 200'000.0;
 }
 
-// All in central ranks: the centre is 0, 1, 2, ...
+// All in central ranks: the center is 0, 1, 2, ...
 struct CompletionSampler::Plan {
   std::vector<std::vector<ItemId>> groups;  // of the ballot, ascending inside
   std::vector<ItemId> unlisted;             // in the order of insertion
   std::size_t listed = 0;
-  double log_base = 0.0;  // log of q^(strict pairs against the centre) prod_g [|A_g|]! / [items taken in]!
+  double log_base = 0.0;  // log of q^(strict pairs against the center) prod_g [|A_g|]! / [items taken in]!
   double distance = 0.0;  // the strict pairs
 };
 
@@ -57,7 +57,7 @@ struct CompletionSampler::Batch {
 
 namespace {
 
-// Below the first j items, those that the centre puts before the newcomer agree with it: one disagreement fewer each, else one
+// Below the first j items, those that the center puts before the newcomer agree with it: one disagreement fewer each, else one
 // more.
 CAUCUS_CLONES void count_disagreements(const std::int32_t* row, std::size_t length, std::size_t size, std::int32_t rank,
                                        std::int32_t* top, std::int32_t* now, std::int32_t* least) {
@@ -165,17 +165,17 @@ void CompletionSampler::Batch::resample(RandomStream& stream) {
   std::fill(log_weight.begin(), log_weight.end(), largest + std::log(stride));
 }
 
-CompletionSampler::CompletionSampler(std::span<const ItemId> centre, double theta)
-    : centre_(centre.begin(), centre.end()),
-      position_(inverse_order(centre)),
+CompletionSampler::CompletionSampler(std::span<const ItemId> center, double theta)
+    : center_(center.begin(), center.end()),
+      position_(inverse_order(center)),
       theta_(theta),
-      power_(2 * centre.size() + 1),
-      log_q_factorials_(log_q_factorials(theta, centre.size())) {
+      power_(2 * center.size() + 1),
+      log_q_factorials_(log_q_factorials(theta, center.size())) {
   for (std::size_t m = 0; m < power_.size(); ++m) power_[m] = std::exp(-theta * static_cast<double>(m));
 }
 
 CompletionSampler::Plan CompletionSampler::plan(RankingView ballot, bool whole) const {
-  const std::size_t n = centre_.size();
+  const std::size_t n = center_.size();
   Plan plan;
   std::vector<std::uint8_t> listed(n, 0);
   std::vector<ItemId> above;  // of the groups passed, ascending
@@ -254,7 +254,7 @@ Completions CompletionSampler::draw(RankingView ballot, std::size_t count, Rando
       log_weight.push_back(batch.log_weight[c]);
       distance.push_back(batch.distance[c]);
       for (std::size_t j = 0; j < batch.length; ++j)
-        result.order.push_back(centre_[static_cast<std::size_t>(batch.row[j * size + c])]);
+        result.order.push_back(center_[static_cast<std::size_t>(batch.row[j * size + c])]);
     }
   }
   result.probability = combine(log_means, steps.log_base);

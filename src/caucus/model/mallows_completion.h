@@ -3,7 +3,7 @@
 // Sequential importance sampling with resampling. A completion begins with the listed items as the ballot orders them (tied ones by
 // a draw of their own) and takes in the unlisted ones one by one, each at a place drawn by q^(disagreements with what stands
 // already). The product of the sums over places, over [n]!, is an unbiased estimate of P(ballot), and weighted completions follow
-// P(. | ballot). Items that the centre puts outside the interval of the listed ones come last, outwards: their sums are the same
+// P(. | ballot). Items that the center puts outside the interval of the listed ones come last, outwards: their sums are the same
 // for all.
 #pragma once
 
@@ -28,17 +28,17 @@ struct Completions {
   std::vector<ItemId> order;  // rows of n items
   std::vector<double> share;  // of each row; sum to one
   SubsetEstimate probability;
-  double distance = 0.0;           // mean distance to the centre under P(. | ballot)
+  double distance = 0.0;           // mean distance to the center under P(. | ballot)
   double distance_error = 0.0;     // its standard error
   double distance_variance = 0.0;  // of the distance under P(. | ballot)
 };
 
-// Draws about one centre at one theta. Independent batches of particles measure the error. Safe to use from several threads.
+// Draws about one center at one theta. Independent batches of particles measure the error. Safe to use from several threads.
 class CompletionSampler {
  public:
   static constexpr std::size_t num_batches = 8;
 
-  CompletionSampler(std::span<const ItemId> centre, double theta);
+  CompletionSampler(std::span<const ItemId> center, double theta);
 
   // `count` completions, rounded up to a multiple of the batches. O(count n^2).
   Completions draw(RankingView ballot, std::size_t count, RandomStream& stream) const;
@@ -51,7 +51,7 @@ class CompletionSampler {
   Plan plan(RankingView ballot, bool whole) const;
   Batch run(const Plan& plan, std::size_t size, RandomStream& stream) const;
 
-  std::vector<ItemId> centre_;
+  std::vector<ItemId> center_;
   std::vector<std::uint32_t> position_;
   double theta_;
   std::vector<double> power_;             // q^m, m up to 2 n

@@ -57,7 +57,7 @@ struct StageTables {
 };
 
 // The recursion of the header. P(remaining listed items L, counts r) = (1/Z_R) [ sum_b q^{v_b} Z_{r_b} P(L, r - e_b) + sum_x
-// q^{v_x} P(L - x, r) ], R items remaining, v = those the centre puts before the chosen one, b over blocks, x over the remaining
+// q^{v_x} P(L - x, r) ], R items remaining, v = those the center puts before the chosen one, b over blocks, x over the remaining
 // items of the best group of L. Blocks outside the interval of L do not matter and are dropped; where L is one tie-group, P = 1.
 template <class Number>
 class Recursion {
@@ -110,7 +110,7 @@ class Recursion {
     Level level;
     while (remains[level.low] == 0) ++level.low;
     for (level.high = size - 1; remains[level.high] == 0;) --level.high;
-    std::vector<std::size_t> listed_before(size + 1, 0), stride(size, 1);  // remaining listed items before x in the centre
+    std::vector<std::size_t> listed_before(size + 1, 0), stride(size, 1);  // remaining listed items before x in the center
     for (std::size_t x = 0; x < size; ++x) listed_before[x + 1] = listed_before[x] + remains[x];
     std::size_t states = 1;
     for (std::size_t b = level.high; b-- > level.low;) stride[b] = states, states *= listed_.between[b] + 1;

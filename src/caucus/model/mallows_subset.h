@@ -2,8 +2,8 @@
 // that the listed ones stand in this order, wherever the others are. Pairwise comparisons are the case of two. Tied items may stand
 // either way.
 //
-// Exact recursion. Only the items between the first and the last listed one in the centre matter: an interval of the centre is a
-// Mallows model of its own. A ranking is built from the top: the next item costs q per remaining item that the centre puts before
+// Exact recursion. Only the items between the first and the last listed one in the center matter: an interval of the center is a
+// Mallows model of its own. A ranking is built from the top: the next item costs q per remaining item that the center puts before
 // it. Unlisted items between two neighbouring listed ones are alike, so a state is which listed items remain (a path for a strict
 // ballot) and how many unlisted ones remain in each of the blocks between them: prod_b (m_b + 1) states per remaining set, not n^s.
 #pragma once
@@ -25,7 +25,7 @@ struct LogProbability {
   double slope = 0.0;  // by theta
 };
 
-// What a centre sees of a ballot: the listed items in central order.
+// What a center sees of a ballot: the listed items in central order.
 struct ListedItems {
   std::vector<std::uint32_t> group;    // tie-group of the ballot each is in, 0 the best
   std::vector<std::uint32_t> between;  // unlisted items between neighbours, one fewer
@@ -40,7 +40,7 @@ struct ListedItems {
 
 // States of the recursion for this ballot; infinity where they are beyond counting.
 double subset_states(const ListedItems& listed);
-// The most over all centres, for a strict ballot of `size` of n items.
+// The most over all centers, for a strict ballot of `size` of n items.
 double most_subset_states(std::size_t size, std::size_t num_items);
 
 // Probabilities of ballots at one theta. Ballots of two or three items are looked up in tables that `prepare` makes; the others

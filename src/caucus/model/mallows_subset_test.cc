@@ -61,8 +61,8 @@ TEST(MallowsSubset, EverySubsetByEnumeration) {
   RandomStream stream(61);
   for (std::size_t n = 2; n <= 7; ++n)
     for (double theta : {0.0, 1e-12, 0.3, 1.5}) {
-      const std::vector<ItemId> centre = shuffled(n, stream);
-      const Mallows model(centre, theta);
+      const std::vector<ItemId> center = shuffled(n, stream);
+      const Mallows model(center, theta);
       SubsetProbabilities plain(theta, n), tables(theta, n);
       tables.prepare(2), tables.prepare(3);
       for (std::size_t length = 1; length <= n; ++length)
@@ -136,11 +136,11 @@ TEST(MallowsSubset, PairsInClosedForm) {
 // Far below what a double holds.
 TEST(MallowsSubset, UnlikelyBallotsKeepTheirLogarithm) {
   const std::size_t n = 14;
-  std::vector<ItemId> centre(n), reversed;
-  std::iota(centre.begin(), centre.end(), ItemId{0});
+  std::vector<ItemId> center(n), reversed;
+  std::iota(center.begin(), center.end(), ItemId{0});
   for (std::size_t i = 0; i < n; i += 2) reversed.insert(reversed.begin(), static_cast<ItemId>(i));
   const double theta = 40.0;
-  const LogProbability found = SubsetProbabilities(theta, n)(ListedItems(RankingView(reversed), centre));
+  const LogProbability found = SubsetProbabilities(theta, n)(ListedItems(RankingView(reversed), center));
   // The nearest agreeing ranking: each unlisted item between the first and the last stands where it disagrees with as few as can
   // be.
   double distance = 21.0;
@@ -156,10 +156,10 @@ TEST(MallowsSubset, CompletionsAreWeightedRight) {
   const std::size_t n = 9;
   for (double theta : {0.0, 0.3, 1.5})
     for (std::size_t length : {2, 3, 5, 8}) {
-      const std::vector<ItemId> centre = shuffled(n, stream);
+      const std::vector<ItemId> center = shuffled(n, stream);
       const Ballot ballot = random_ballot(n, length, 0.4, stream);
-      const LogProbability exact = SubsetProbabilities(theta, n)(ListedItems(ballot.view(), inverse_order(centre)));
-      const CompletionSampler sampler(centre, theta);
+      const LogProbability exact = SubsetProbabilities(theta, n)(ListedItems(ballot.view(), inverse_order(center)));
+      const CompletionSampler sampler(center, theta);
       const int repeats = 400;
       double sum = 0.0, squares = 0.0, distance = 0.0, error = 0.0;
       for (int r = 0; r < repeats; ++r) {
@@ -192,15 +192,15 @@ TEST(MallowsSubset, CompletionsAreWeightedRight) {
 TEST(MallowsSubset, EstimateStatesItsError) {
   const std::size_t n = 40;
   RandomStream stream(3);
-  std::vector<ItemId> centre(n), ballot;
-  std::iota(centre.begin(), centre.end(), ItemId{0});
+  std::vector<ItemId> center(n), ballot;
+  std::iota(center.begin(), center.end(), ItemId{0});
   for (ItemId item = 0; item < n; item += 3) ballot.push_back(item);
   stream.shuffle(std::span<ItemId>(ballot));
   ballot.resize(6);
   const double theta = 0.08;
   const SubsetProbabilities exact(theta, n);
-  const double truth = exact(ListedItems(RankingView(ballot), centre)).value;
-  const CompletionSampler sampler(centre, theta);
+  const double truth = exact(ListedItems(RankingView(ballot), center)).value;
+  const CompletionSampler sampler(center, theta);
   for (std::size_t count : {64, 1024}) {
     const SubsetEstimate found = sampler.draw(RankingView(ballot), count, stream).probability;
     EXPECT_GT(found.standard_error, 0.0);

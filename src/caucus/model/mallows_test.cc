@@ -98,13 +98,13 @@ TEST(Kendall, AgreesWithCountingPairs) {
 
 TEST(Kendall, CodeVIsThePapersSum) {
   RandomStream stream(4);
-  const auto a = random_order(9, stream), centre = random_order(9, stream);
+  const auto a = random_order(9, stream), center = random_order(9, stream);
   const auto place = inverse_order(a);
   std::vector<std::uint32_t> v(9);
-  code_v(a, inverse_order(centre), v);
+  code_v(a, inverse_order(center), v);
   for (std::size_t j = 0; j < 9; ++j) {
     std::uint32_t count = 0;
-    for (std::size_t l = j + 1; l < 9; ++l) count += place[centre[l]] < place[centre[j]];
+    for (std::size_t l = j + 1; l < 9; ++l) count += place[center[l]] < place[center[j]];
     EXPECT_EQ(v[j], count);
   }
 }
@@ -202,10 +202,10 @@ TEST(GeneralizedMallows, LogProbTopAndPositionsByEnumeration) {
     for (const auto& [ranking, p] : top) EXPECT_NEAR(model.log_prob(ranking), std::log(p), 1e-11);
   }
   // Equal dispersions: both codes are the Mallows model.
-  const auto centre = random_order(n, stream);
-  const Mallows plain(centre, 0.7);
+  const auto center = random_order(n, stream);
+  const Mallows plain(center, 0.7);
   for (Code code : {Code::s, Code::v}) {
-    const GeneralizedMallows model(centre, std::vector<double>(n - 1, 0.7), code);
+    const GeneralizedMallows model(center, std::vector<double>(n - 1, 0.7), code);
     for (const auto& order : orders) EXPECT_NEAR(model.log_prob(order), plain.log_prob(RankingView(order)), 1e-12);
   }
 }
@@ -231,19 +231,19 @@ void expect_draws_fit(Draw&& draw, LogProb&& log_prob) {
 }
 
 TEST(MallowsSampler, DrawsTheModel) {
-  const std::vector<ItemId> centre{3, 0, 4, 1, 2};
+  const std::vector<ItemId> center{3, 0, 4, 1, 2};
   for (double theta : {0.0, 0.1, 0.6}) {
-    const Mallows model(centre, theta);
-    const MallowsSampler sampler(centre, theta);
+    const Mallows model(center, theta);
+    const MallowsSampler sampler(center, theta);
     RandomStream stream(11, Purpose::test, 1);
     expect_draws_fit([&](std::span<ItemId> out) { sampler.draw(stream, out); },
                      [&](const auto& order) { return model.log_prob(RankingView(order)); });
-    expect_draws_fit([&](std::span<ItemId> out) { draw_mallows(centre, theta, stream, out); },
+    expect_draws_fit([&](std::span<ItemId> out) { draw_mallows(center, theta, stream, out); },
                      [&](const auto& order) { return model.log_prob(RankingView(order)); });
   }
   for (Code code : {Code::s, Code::v}) {
-    const GeneralizedMallows model(centre, {0.1, 0.7, 0.3, 0.5}, code);
-    const GeneralizedMallowsSampler sampler(centre, model.theta(), code);
+    const GeneralizedMallows model(center, {0.1, 0.7, 0.3, 0.5}, code);
+    const GeneralizedMallowsSampler sampler(center, model.theta(), code);
     RandomStream stream(12, Purpose::test, 1);
     expect_draws_fit([&](std::span<ItemId> out) { sampler.draw(stream, out); },
                      [&](const auto& order) { return model.log_prob(order); });
@@ -255,9 +255,9 @@ TEST(MallowsSampler, MeanDistanceAtAllSizes) {
   for (std::size_t n : {1, 2, 25, 26, 100, 300, 600})
     for (double theta : {0.01, 0.5}) {
       RandomStream stream(13, Purpose::test, n);
-      const auto centre = random_order(n, stream);
-      const auto position = inverse_order(centre);
-      const MallowsSampler sampler(centre, theta);
+      const auto center = random_order(n, stream);
+      const auto position = inverse_order(center);
+      const MallowsSampler sampler(center, theta);
       const std::size_t count = 2000;
       double total = 0.0;
       std::vector<ItemId> order(n);
@@ -271,8 +271,8 @@ TEST(MallowsSampler, MeanDistanceAtAllSizes) {
 }
 
 TEST(MallowsSampler, TopDrawsAreThePrefix) {
-  const std::vector<ItemId> centre{3, 0, 4, 1, 2, 5, 6, 7};
-  const MallowsSampler sampler(centre, 0.4);
+  const std::vector<ItemId> center{3, 0, 4, 1, 2, 5, 6, 7};
+  const MallowsSampler sampler(center, 0.4);
   RandomStream a(1, Purpose::test, 5);
   std::vector<ItemId> top(3);
   double first = 0.0;
@@ -280,7 +280,7 @@ TEST(MallowsSampler, TopDrawsAreThePrefix) {
     sampler.draw(a, top);
     first += top[0] == 3;
   }
-  const double p = Mallows(centre, 0.4).first_probability(0);
+  const double p = Mallows(center, 0.4).first_probability(0);
   EXPECT_NEAR(first / 20000, p, 6 * std::sqrt(p * (1 - p) / 20000));
 }
 

@@ -36,8 +36,8 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// "bumps(x, 5)" -> five gauss() formulas centred at the quantiles 0.1, 0.3, .., 0.9 of the standardised covariate, each as wide as
-// the mean distance of the centres.
+// "bumps(x, 5)" -> five gauss() formulas centered at the quantiles 0.1, 0.3, .., 0.9 of the standardised covariate, each as wide as
+// the mean distance of the centers.
 std::optional<std::vector<std::string>> expand_bumps(const std::string& text, const std::vector<std::string>& names,
                                                      const RowMatrix& x, const std::vector<Covariate>& covariates) {
   if (!text.starts_with("bumps(") || !text.ends_with(")")) return std::nullopt;
@@ -56,14 +56,14 @@ std::optional<std::vector<std::string>> expand_bumps(const std::string& text, co
     std::vector<double> values(static_cast<std::size_t>(x.rows()));
     for (std::size_t i = 0; i < values.size(); ++i) values[i] = x(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(j));
     std::sort(values.begin(), values.end());
-    std::vector<double> centres;
+    std::vector<double> centers;
     for (std::int64_t m = 0; m < count; ++m) {
       const double quantile = (static_cast<double>(m) + 0.5) / static_cast<double>(count);
-      centres.push_back(values[static_cast<std::size_t>(quantile * static_cast<double>(values.size()))]);
+      centers.push_back(values[static_cast<std::size_t>(quantile * static_cast<double>(values.size()))]);
     }
-    const double width = std::max((centres.back() - centres.front()) / static_cast<double>(count - 1), 0.1);
-    centres.erase(std::unique(centres.begin(), centres.end()), centres.end());
-    for (const double centre : centres) formulas.push_back(fmt::format("gauss(`{}`, {:.6g}, {:.6g})", names[j], centre, width));
+    const double width = std::max((centers.back() - centers.front()) / static_cast<double>(count - 1), 0.1);
+    centers.erase(std::unique(centers.begin(), centers.end()), centers.end());
+    for (const double center : centers) formulas.push_back(fmt::format("gauss(`{}`, {:.6g}, {:.6g})", names[j], center, width));
   }
   if (formulas.empty()) throw UsageError(fmt::format("features: '{}': there is no numeric covariate '{}'", text, name));
   return formulas;

@@ -1,7 +1,7 @@
 // Features by formula: "exp(x1 + x2)", "gauss(age, 0.5, 1) * exp(-income)".
 //
 // Arithmetic (+ - * / ^), numbers, covariates by name (odd names in `backquotes`; x1, x2, ... by position where no covariate
-// bears that name) and exp, log, sqrt, abs, min, max, gauss(x, centre, width) = exp(-((x - centre) / width)^2 / 2).
+// bears that name) and exp, log, sqrt, abs, min, max, gauss(x, center, width) = exp(-((x - center) / width)^2 / 2).
 #pragma once
 
 #include <cstddef>

@@ -25,8 +25,8 @@ double plackett_luce_distance(std::span<const double> a, std::span<const double>
   const std::size_t num = b.size() / num_items;
   std::vector<double> x(a.begin(), a.end()), y(b.begin(), b.end()), cost(num * num, 0.0);
   for (std::size_t k = 0; k < num; ++k) {
-    centre(std::span(x).subspan(k * num_items, num_items));
-    centre(std::span(y).subspan(k * num_items, num_items));
+    center(std::span(x).subspan(k * num_items, num_items));
+    center(std::span(y).subspan(k * num_items, num_items));
   }
   for (std::size_t h = 0; h < num; ++h)
     for (std::size_t k = 0; k < num; ++k)

@@ -19,7 +19,7 @@ struct PlackettLuceTruth {
 // Theorem 1: equal weights; the first `informative` items have standard normal utilities in every component, the others 0.
 PlackettLuceTruth theorem1_truth(std::size_t num_items, std::size_t num_components, std::size_t informative, std::uint64_t seed);
 
-// Eq. (4): the Frobenius distance of centred utilities under the best relabelling. Both hold the same number of components of
+// Eq. (4): the Frobenius distance of centered utilities under the best relabelling. Both hold the same number of components of
 // num_items each. matched, if given, receives the component of `a` that goes with each of b.
 double plackett_luce_distance(std::span<const double> a, std::span<const double> b, std::size_t num_items,
                               std::vector<std::size_t>* matched = nullptr);

@@ -35,7 +35,7 @@ std::vector<double> mean_distances(double theta, std::size_t n);
 std::vector<double> variance_distances(double theta, std::size_t n);
 
 // The theta in [0, max_theta] that maximises the likelihood of `total` (weight of the rankings) bucket orders of n items, whose
-// strict pairs disagree with the centre with weight `distance` in sum, and whose tie-groups of size s (the unlisted items
+// strict pairs disagree with the center with weight `distance` in sum, and whose tie-groups of size s (the unlisted items
 // among them) weigh group_weight[s], s = 0..n (may be empty: no ties). methods 5.1: the log-likelihood is concave in theta.
 double solve_mallows_theta(double distance, double total, std::size_t n, std::span<const double> group_weight, double guess = 0.5);
 

@@ -104,28 +104,28 @@ TEST(ReportGroups, PlackettLuceAgreesWithEnumeration) {
 }
 
 TEST(ReportGroups, MallowsAgreesWithEnumeration) {
-  const std::vector<ItemId> centre = {2, 0, 4, 1, 3};
+  const std::vector<ItemId> center = {2, 0, 4, 1, 3};
   const Json model = {{"schema", "caucus.model/1"},
                       {"family", "mallows"},
                       {"items", names(5)},
-                      {"components", {{{"weight", 1.0}, {"consensus", centre}, {"theta", 0.6}}}}};
+                      {"components", {{{"weight", 1.0}, {"consensus", center}, {"theta", 0.6}}}}};
   const report::ModelView view = report::view_model(*loaded(model).model, 1, 1);
-  const Mallows mallows(centre, 0.6);
+  const Mallows mallows(center, 0.6);
   expect_group(view.groups[0], view.pair_items,
                enumerate(5, [&](std::span<const ItemId> order) { return mallows.log_prob(RankingView(order)); }), 1e-9);
 }
 
 TEST(ReportGroups, GeneralizedMallowsAgreesWithEnumerationWithinSimulationError) {
-  const std::vector<ItemId> centre = {1, 3, 0, 2};
+  const std::vector<ItemId> center = {1, 3, 0, 2};
   const std::vector<double> theta = {1.1, 0.4, 0.9};
   for (const Code code : {Code::s, Code::v}) {
     const Json model = {{"schema", "caucus.model/1"},
                         {"family", "gmallows"},
                         {"items", names(4)},
-                        {"components", {{{"weight", 1.0}, {"consensus", centre}, {"theta", theta}, {"code", name_of(code)}}}}};
+                        {"components", {{{"weight", 1.0}, {"consensus", center}, {"theta", theta}, {"code", name_of(code)}}}}};
     const report::ModelView view = report::view_model(*loaded(model).model, 1, 1);
     EXPECT_GT(view.num_draws, 0U);
-    const GeneralizedMallows exact(centre, theta, code);
+    const GeneralizedMallows exact(center, theta, code);
     // 4000 draws: a probability is off by more than 5 standard errors (0.04) with probability below 1e-6.
     expect_group(view.groups[0], view.pair_items,
                  enumerate(4, [&](std::span<const ItemId> order) { return exact.log_prob(order); }), 0.04);

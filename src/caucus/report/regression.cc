@@ -107,14 +107,14 @@ void add_scores(Json& json, const ClassScores& scores, const std::vector<std::st
   for (const CalibrationBin& bin : calibration_curve(scores.probabilities, k_all, scores.labels)) {
     // Wilson's interval of a share.
     const double count = static_cast<double>(bin.count), z = 1.96,
-                 centre = (bin.observed + z * z / (2.0 * count)) / (1.0 + z * z / count);
+                 center = (bin.observed + z * z / (2.0 * count)) / (1.0 + z * z / count);
     const double half =
         z / (1.0 + z * z / count) * std::sqrt(bin.observed * (1.0 - bin.observed) / count + z * z / (4.0 * count * count));
     json["calibration"].push_back({{"predicted", rounded(bin.mean_predicted)},
                                    {"observed", rounded(bin.observed)},
                                    {"count", bin.count},
-                                   {"low", rounded(std::max(0.0, centre - half))},
-                                   {"high", rounded(std::min(1.0, centre + half))}});
+                                   {"low", rounded(std::max(0.0, center - half))},
+                                   {"high", rounded(std::min(1.0, center + half))}});
   }
   if (k_all > 40) return;
   std::vector<std::int64_t> table(k_all * k_all, 0);

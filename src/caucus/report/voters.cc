@@ -128,7 +128,7 @@ std::vector<std::size_t> sample_rankings(const Dataset& data, std::size_t count,
 
 }  // namespace
 
-// The embedding of Nguyen & Zhang (2023), Algorithm 1, centred, in two dimensions: leading right singular vectors of the matrix of
+// The embedding of Nguyen & Zhang (2023), Algorithm 1, centered, in two dimensions: leading right singular vectors of the matrix of
 // pair signs by subspace iteration on at most 2000 ballots, then all chosen ballots projected. O(points x pairs).
 BallotMap map_ballots(const Dataset& data, std::size_t max_points, std::uint64_t seed) {
   BallotMap map;
@@ -178,11 +178,11 @@ BallotMap map_ballots(const Dataset& data, std::size_t max_points, std::uint64_t
     if (axes(largest, c) < 0.0F) axes.col(c) *= -1.0F;
   }
   map.explained = total > 0.0 ? std::min(1.0, held / total) : 0.0;
-  const Eigen::RowVector2f centre = mean * axes;
+  const Eigen::RowVector2f center = mean * axes;
   Eigen::RowVectorXf row(pairs);
   for (std::size_t ranking : map.rankings) {
     signs.fill(ranking, row.data());
-    const Eigen::RowVector2f point = row * axes - centre;
+    const Eigen::RowVector2f point = row * axes - center;
     map.x.push_back(point[0]);
     map.y.push_back(point[1]);
   }

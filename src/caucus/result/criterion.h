@@ -11,7 +11,7 @@ namespace caucus {
 // halves: the ballots are cut in two at random and every K is fitted to each half. A group is worth having if the fits to the
 // halves predict the other half better with it, and both find it (docs/choosing.md). ebic (Chen & Chen 2008, gamma = 1) adds to BIC
 // twice the logarithm of the number of values that discrete parameters can take. The consensus rankings of Mallows models are such:
-// BIC does not count them, so that a group too many, free to choose the best of n! centres, pays too little. Without consensus
+// BIC does not count them, so that a group too many, free to choose the best of n! centers, pays too little. Without consensus
 // rankings it is BIC.
 enum class Criterion { halves, ebic, bic, aic, icl, cv, holdout };
 template <>

@@ -155,24 +155,24 @@ GroupLaw mallows_law(const Mallows& model) {
     return place[a] < place[b] ? by_gap[place[b] - place[a]] : 1.0 - by_gap[place[a] - place[b]];
   };
   law.first.resize(n);
-  for (std::size_t p = 0; p < n; ++p) law.first[model.centre()[p]] = model.first_probability(p);
+  for (std::size_t p = 0; p < n; ++p) law.first[model.center()[p]] = model.first_probability(p);
   law.mean_place.assign(n, 1.0);
   for (std::size_t p = 0; p < n; ++p)
     for (std::size_t q = p + 1; q < n; ++q) {
-      law.mean_place[model.centre()[q]] += by_gap[q - p];
-      law.mean_place[model.centre()[p]] += 1.0 - by_gap[q - p];
+      law.mean_place[model.center()[q]] += by_gap[q - p];
+      law.mean_place[model.center()[p]] += 1.0 - by_gap[q - p];
     }
   return law;
 }
 
-GroupLaw generalized_mallows_law(std::vector<ItemId> centre, std::vector<double> theta, Code code) {
-  const std::size_t n = centre.size();
+GroupLaw generalized_mallows_law(std::vector<ItemId> center, std::vector<double> theta, Code code) {
+  const std::size_t n = center.size();
   theta.resize(n > 0 ? n - 1 : 0, 0.0);
   GroupLaw law;
-  const GeneralizedMallows model(centre, theta, code);
+  const GeneralizedMallows model(center, theta, code);
   law.first.resize(n);
-  for (std::size_t p = 0; p < n; ++p) law.first[centre[p]] = model.first_probability(p);
-  const auto sampler = std::make_shared<GeneralizedMallowsSampler>(std::move(centre), theta, code);
+  for (std::size_t p = 0; p < n; ++p) law.first[center[p]] = model.first_probability(p);
+  const auto sampler = std::make_shared<GeneralizedMallowsSampler>(std::move(center), theta, code);
   law.draw = [sampler](RandomStream& stream, std::span<ItemId> out) { sampler->draw(stream, out); };
   return law;
 }

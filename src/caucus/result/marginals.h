@@ -49,10 +49,10 @@ struct GroupLaw {
 
 // First places are softmax, pairs are logistic, mean places are sums of pairs. O(n^2). Ties are left out.
 GroupLaw plackett_luce_law(std::vector<double> utilities);
-// Kendall's Mallows model: a pair depends on how far apart the two stand in the centre alone. O(n^2).
+// Kendall's Mallows model: a pair depends on how far apart the two stand in the center alone. O(n^2).
 GroupLaw mallows_law(const Mallows& model);
 // First places by formula, the rest by draws. theta may have fewer than n - 1 numbers: the other stages are free.
-GroupLaw generalized_mallows_law(std::vector<ItemId> centre, std::vector<double> theta, Code code);
+GroupLaw generalized_mallows_law(std::vector<ItemId> center, std::vector<double> theta, Code code);
 
 class FittedModel;
 // What FittedModel::marginals() does.

@@ -24,7 +24,7 @@ nlohmann::json separated_mixture(const std::string& family, int k, std::uint64_t
   RandomStream random(seed, Purpose::generate, 0);
   nlohmann::json model{{"schema", "caucus.model/1"}, {"family", family}};
   for (std::size_t i = 0; i < num_items; ++i) model["items"].push_back("i" + std::to_string(i + 1));
-  std::vector<std::vector<ItemId>> centres;
+  std::vector<std::vector<ItemId>> centers;
   const auto distance = [](const std::vector<ItemId>& a, const std::vector<ItemId>& b) {
     std::size_t discordant = 0;
     const auto place = [](const std::vector<ItemId>& order, ItemId item) { return std::ranges::find(order, item) - order.begin(); };
@@ -32,20 +32,20 @@ nlohmann::json separated_mixture(const std::string& family, int k, std::uint64_t
       for (ItemId j = 0; j < i; ++j) discordant += (place(a, i) < place(a, j)) != (place(b, i) < place(b, j)) ? 1 : 0;
     return discordant;
   };
-  while (centres.size() < static_cast<std::size_t>(k)) {
+  while (centers.size() < static_cast<std::size_t>(k)) {
     std::vector<ItemId> order(num_items);
     std::iota(order.begin(), order.end(), ItemId{0});
     random.shuffle(std::span<ItemId>(order));
-    if (std::ranges::all_of(centres, [&](const auto& other) { return distance(order, other) >= 8; })) centres.push_back(order);
+    if (std::ranges::all_of(centers, [&](const auto& other) { return distance(order, other) >= 8; })) centers.push_back(order);
   }
-  for (const auto& centre : centres) {
+  for (const auto& center : centers) {
     nlohmann::json component{{"weight", 1.0 / k}};
     if (family == "pl") {
       std::vector<double> utilities(num_items);
-      for (std::size_t p = 0; p < num_items; ++p) utilities[centre[p]] = 1.2 * (3.0 - static_cast<double>(p));
+      for (std::size_t p = 0; p < num_items; ++p) utilities[center[p]] = 1.2 * (3.0 - static_cast<double>(p));
       component["utilities"] = utilities;
     } else {
-      component["consensus"] = centre;
+      component["consensus"] = center;
       if (family == "mallows")
         component["theta"] = 1.2;
       else

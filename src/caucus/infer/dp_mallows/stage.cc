@@ -49,11 +49,11 @@ void StageQuadrature::build(std::size_t m, double a, double b) {
     largest = std::max(largest, log_value);
     return log_value >= largest - negligible_node;
   };
-  const double centre = theta + std::log(gap);  // y = log(e^theta - 1)
+  const double center = theta + std::log(gap);  // y = log(e^theta - 1)
   // The weights fall by e^-42 within a few dozen steps unless a is so small that the prior hardly ends.
   constexpr std::size_t most_nodes = 100'000;
-  for (double y = centre; theta_.size() < most_nodes && push(y);) y += step;
-  for (double y = centre - step; theta_.size() < 2 * most_nodes && push(y);) y -= step;
+  for (double y = center; theta_.size() < most_nodes && push(y);) y += step;
+  for (double y = center - step; theta_.size() < 2 * most_nodes && push(y);) y -= step;
   double total = 0.0;
   for (double value : log_weight_) total += std::exp(value - largest);
   const double log_total = largest + std::log(total);

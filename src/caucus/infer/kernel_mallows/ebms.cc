@@ -159,7 +159,7 @@ Sample FittedEbms::sample(const SampleRequest& request) const {
       RandomStream rng(request.seed, Purpose::sample, request.first + i);
       const std::size_t c = rng.categorical(weights_);
       result.labels[i] = static_cast<int>(c);
-      draw_mallows(models_[c].centre(), models_[c].theta(), rng, drawn[i]);
+      draw_mallows(models_[c].center(), models_[c].theta(), rng, drawn[i]);
     }
   });
   result.data.items = items();
@@ -174,7 +174,7 @@ std::vector<Group> FittedEbms::groups() const {
   for (std::size_t k = 0; k < result.size(); ++k) {
     result[k].weight = weights_[k];
     result[k].size = sizes_[k];
-    result[k].order = models_[k].centre();
+    result[k].order = models_[k].center();
     result[k].order_is_parameter = true;
     result[k].theta = {models_[k].theta()};
   }

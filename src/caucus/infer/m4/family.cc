@@ -36,7 +36,7 @@ class M4Family : public Family {
     if (n < 2) file.model.fail("items", "at least two items");
     Components components;
     for (const RecordView& component : file.components) {
-      components.centre.push_back(component.permutation("consensus", n));
+      components.center.push_back(component.permutation("consensus", n));
       components.theta.push_back(component.non_negatives("theta", n - 1, n - 1));
     }
     const std::size_t num_pairs = all_pairs(components.size()).size(),

@@ -23,8 +23,8 @@ std::vector<std::uint32_t> kmeans_labels(const RankingSet& rankings, std::size_t
   const std::size_t count = rankings.size();
   std::vector<std::uint32_t> labels(count, 0);
   std::vector<double> least(count, infinity), chance(count);
-  const auto assign = [&](std::span<const ItemId> centre, std::uint32_t k) {
-    const auto position = inverse_order(centre);
+  const auto assign = [&](std::span<const ItemId> center, std::uint32_t k) {
+    const auto position = inverse_order(center);
     for (std::size_t i = 0; i < count; ++i) {
       const auto d = static_cast<double>(strict_discordances(rankings[i], position));
       if (d < least[i]) least[i] = d, labels[i] = k;
@@ -62,7 +62,7 @@ void sort_components(const RankingSet& rankings, State& state) {
   Components sorted;
   for (std::size_t m = 0; m < num_components; ++m) {
     place[order[m]] = m;
-    sorted.centre.push_back(state.components.centre[order[m]]);
+    sorted.center.push_back(state.components.center[order[m]]);
     sorted.theta.push_back(state.components.theta[order[m]]);
   }
   state.components = std::move(sorted);
@@ -99,7 +99,7 @@ State start_from_labels(const RankingSet& rankings, std::size_t num_items, std::
     ConsensusLimits limits;
     limits.stop = stop;
     const Consensus found = find_consensus(pairs[m], ConsensusMethod::automatic, limits);
-    state.components.centre.push_back(found.order);
+    state.components.center.push_back(found.order);
     const double theta = mass[m] > 0.0 ? solve_mallows_theta(found.cost, mass[m], num_items, {}) : 0.1;
     state.components.theta.emplace_back(num_items - 1, std::clamp(theta, 0.05, 3.0));
   }
@@ -121,7 +121,7 @@ Result run_start(const RankingSet& rankings, State start, const M4Options& optio
       // The greedy search may lose what the steps below had won: keep the better consensus.
       if (paper_objective(rankings, next) > objective) next = now;
     } else {
-      solve_centres(rankings, next);
+      solve_centers(rankings, next);
     }
     switch (options.method) {
       case M4Method::exact:
@@ -222,7 +222,7 @@ Result fit_m4(const Dataset& data, const M4Options& options, const Run& run) {
       const GeneralizedConsensusSolver solver(n);
       const GeneralizedConsensus found = solver.solve_v(pair_matrix(rankings, n), rankings.total_weight(),
                                                         n <= 14 ? ConsensusMethod::exact : ConsensusMethod::automatic);
-      best.state.components.centre[0] = found.order;
+      best.state.components.center[0] = found.order;
       best.state.components.theta[0] = found.theta;
     }
     best.loglik_paper = -paper_objective(rankings, best.state);

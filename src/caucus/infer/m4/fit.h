@@ -39,8 +39,8 @@ Result fit_m4(const Dataset& data, const M4Options& options, const Run& run);
 
 // The pieces, for tests and experiments.
 
-// Stage codes of all distinct rankings about one centre: n numbers each.
-std::vector<std::uint32_t> stage_codes(const RankingSet& rankings, std::span<const ItemId> centre);
+// Stage codes of all distinct rankings about one center: n numbers each.
+std::vector<std::uint32_t> stage_codes(const RankingSet& rankings, std::span<const ItemId> center);
 // Minus the log-likelihood under the paper's normaliser, eqs. (12), (13).
 double paper_objective(const RankingSet& rankings, const State& state);
 // The best pair and share for every ballot, eq. (17) without the majoriser: convex in one dimension per pair.
@@ -56,7 +56,7 @@ void cccp_sweep(const RankingSet& rankings, State& state, const Stop& stop = {})
 void sgd_sweep(const RankingSet& rankings, State& state, double step, double decay, int sweep, RandomStream& stream,
                const Stop& stop = {});
 // The consensus rankings given weights and dispersions, eq. (22).
-void solve_centres(const RankingSet& rankings, State& state);
+void solve_centers(const RankingSet& rankings, State& state);
 // Algorithm 1: consensus rankings and dispersions of all components level by level.
 void search_pi(const RankingSet& rankings, State& state);
 // EM for the prior on the grid.

@@ -24,7 +24,7 @@ void energies(const Components& components, std::span<const ItemId> ranking, std
   const std::size_t n = components.num_items();
   std::vector<std::uint32_t> code(n);
   for (std::size_t m = 0; m < components.size(); ++m) {
-    code_v(ranking, inverse_order(components.centre[m]), code);
+    code_v(ranking, inverse_order(components.center[m]), code);
     out[m] = 0.0;
     for (std::size_t j = 0; j + 1 < n; ++j) out[m] += components.theta[m][j] * static_cast<double>(code[j]);
   }
@@ -65,7 +65,7 @@ class Enumeration {
         num_components_(components.size()),
         pairs_(all_pairs(num_components_)),
         sums(num_pairs * (NormalizerTable::cells + 1), 0.0) {
-    for (const auto& centre : components.centre) position_.push_back(inverse_order(centre));
+    for (const auto& center : components.center) position_.push_back(inverse_order(center));
     // step_[(m * n + item) * n + other]: energy when item goes before other.
     step_.assign(num_components_ * n_ * n_, 0.0);
     for (std::size_t m = 0; m < num_components_; ++m)
@@ -173,8 +173,8 @@ NormalizerTable exact_normalizers(const Components& components, int threads, std
     const double near_share = first_near ? share : 1.0 - share;
     Components scaled = components;
     for (double& theta : scaled.theta[near]) theta *= near_share;
-    const GeneralizedMallowsSampler sampler(components.centre[near], scaled.theta[near], Code::v);
-    const auto position = inverse_order(components.centre[far]);
+    const GeneralizedMallowsSampler sampler(components.center[near], scaled.theta[near], Code::v);
+    const auto position = inverse_order(components.center[far]);
     RandomStream stream(seed, Purpose::chain, cell);
     std::vector<ItemId> ranking(n);
     std::vector<std::uint32_t> code(n);
@@ -198,7 +198,7 @@ NormalizerTable exact_normalizers(const Components& components, int threads, std
 void gibbs_sweeps(const Components& components, const Weights& z, int sweeps, RandomStream& stream, std::span<ItemId> ranking) {
   const std::size_t n = ranking.size();
   if (n < 2) return;
-  const auto first = inverse_order(components.centre[z.first]), second = inverse_order(components.centre[z.second]);
+  const auto first = inverse_order(components.center[z.first]), second = inverse_order(components.center[z.second]);
   const std::size_t swaps = static_cast<std::size_t>(sweeps) * n * n;
   for (std::size_t s = 0; s < swaps; ++s) {
     const std::size_t p = stream.below(n - 1);

@@ -12,10 +12,10 @@
 namespace caucus::m4 {
 
 struct Components {
-  std::vector<std::vector<ItemId>> centre;
+  std::vector<std::vector<ItemId>> center;
   std::vector<std::vector<double>> theta;  // n - 1 each
-  std::size_t size() const { return centre.size(); }
-  std::size_t num_items() const { return centre[0].size(); }
+  std::size_t size() const { return center.size(); }
+  std::size_t num_items() const { return center[0].size(); }
 };
 
 // Weights of one ballot: z_first = share, z_second = 1 - share.

@@ -29,7 +29,7 @@ Components random_components(std::size_t n, std::size_t num, double theta, std::
   for (std::size_t m = 0; m < num; ++m) {
     auto order = identity(n);
     stream.shuffle(std::span<ItemId>(order));
-    components.centre.push_back(order);
+    components.center.push_back(order);
     components.theta.emplace_back();
     for (std::size_t j = 0; j + 1 < n; ++j) components.theta.back().push_back(theta * (0.5 + stream.uniform()));
   }
@@ -67,7 +67,7 @@ TEST(M4, BothNormalisersByEnumeration) {
   }
   // Equal consensus rankings: the product formula is right.
   Components same = random_components(5, 2, 0.7, 9);
-  same.centre[1] = same.centre[0];
+  same.center[1] = same.center[0];
   EXPECT_NEAR(paper_log_normalizer(same, {0, 1, 0.4}), direct_log_c(same, {0, 1, 0.4}), 1e-11);
 }
 
@@ -116,7 +116,7 @@ Dataset gibbs_data(const Components& truth, std::size_t count, std::uint64_t see
     RandomStream stream(seed, Purpose::generate, k);
     const auto [a, b] = pairs[stream.below(pairs.size())];
     const double share = stream.uniform() < 0.5 ? 0.9 : 0.1;
-    std::vector<ItemId> order = truth.centre[a];
+    std::vector<ItemId> order = truth.center[a];
     stream.shuffle(std::span<ItemId>(order));
     gibbs_sweeps(truth, {static_cast<std::uint16_t>(a), static_cast<std::uint16_t>(b), truth.size() == 1 ? 1.0 : share}, 15, stream,
                  order);
@@ -144,7 +144,7 @@ TEST(M4, ObjectiveFallsAtEveryStep) {
   for (int sweep = 0; sweep < 10; ++sweep) {
     falls("weights", solve_weights);
     falls("cccp", [](const RankingSet& rankings, State& at) { cccp_sweep(rankings, at); });
-    falls("centres", solve_centres);
+    falls("centers", solve_centers);
     falls("dispersions", [](const RankingSet& rankings, State& at) { solve_dispersions(rankings, at); });
   }
   // CCCP alone, many sweeps.
@@ -211,7 +211,7 @@ TEST(M4, RecoversTwoConsensusRankingsAndScoresAreProbabilities) {
     std::vector<std::vector<ItemId>> found;
     for (const Group& group : outcome.model->profile()) found.push_back(group.order);
     std::sort(found.begin(), found.end());
-    auto expected = truth.centre;
+    auto expected = truth.center;
     std::sort(expected.begin(), expected.end());
     EXPECT_EQ(found, expected) << normalizer;
     const RecordView details = outcome.summary.details.view();

@@ -55,7 +55,7 @@ Sample M4Model::sample(const SampleRequest& request) const {
   for (const auto& row : prior_.probability) chance.insert(chance.end(), row.begin(), row.end());
   const std::size_t points = prior_.probability[0].size();
   std::vector<GeneralizedMallowsSampler> ends;
-  for (std::size_t m = 0; m < num; ++m) ends.emplace_back(components_.centre[m], components_.theta[m], Code::v);
+  for (std::size_t m = 0; m < num; ++m) ends.emplace_back(components_.center[m], components_.theta[m], Code::v);
   Sample sample;
   sample.labels.resize(request.count);
   std::vector<ItemId> drawn(request.count * n);
@@ -85,7 +85,7 @@ std::vector<Group> M4Model::groups() const {
   std::vector<Group> result(num);
   for (std::size_t m = 0; m < num; ++m) {
     result[m].weight = 0.0;
-    result[m].order = components_.centre[m];
+    result[m].order = components_.center[m];
     result[m].order_is_parameter = true;
     result[m].theta = components_.theta[m];
     result[m].theta_by_stage = true;
@@ -100,7 +100,7 @@ std::vector<Group> M4Model::groups() const {
 }
 
 GroupLaw M4Model::law(std::size_t group) const {
-  return generalized_mallows_law(components_.centre[group], components_.theta[group], Code::v);
+  return generalized_mallows_law(components_.center[group], components_.theta[group], Code::v);
 }
 
 void M4Model::write(Record& model, std::span<Record> components) const {

@@ -20,7 +20,7 @@ struct Codes {
   std::size_t n;
   std::vector<std::vector<std::uint32_t>> of;  // per component, n per ranking
   Codes(const RankingSet& rankings, const Components& components) : n(components.num_items()) {
-    for (const auto& centre : components.centre) of.push_back(stage_codes(rankings, centre));
+    for (const auto& center : components.center) of.push_back(stage_codes(rankings, center));
   }
   double operator()(std::size_t m, std::size_t i, std::size_t j) const { return static_cast<double>(of[m][i * n + j]); }
   double energy(const Components& components, std::size_t m, std::size_t i) const {
@@ -161,9 +161,9 @@ double linear_term(double sum, double m) { return -m / std::expm1(m * std::max(s
 
 }  // namespace
 
-std::vector<std::uint32_t> stage_codes(const RankingSet& rankings, std::span<const ItemId> centre) {
-  const std::size_t n = centre.size();
-  const auto position = inverse_order(centre);
+std::vector<std::uint32_t> stage_codes(const RankingSet& rankings, std::span<const ItemId> center) {
+  const std::size_t n = center.size();
+  const auto position = inverse_order(center);
   std::vector<std::uint32_t> codes(rankings.size() * n);
   for (std::size_t i = 0; i < rankings.size(); ++i) code_v(rankings[i].items(), position, std::span(codes).subspan(i * n, n));
   return codes;
@@ -369,7 +369,7 @@ double staged_cost(std::span<const ItemId> order, const PairMatrix& pairs, std::
 }
 
 // The order that minimises sum_j theta_j V_j for given dispersions: by sets for n <= 12, else by moves of single items.
-std::vector<ItemId> staged_centre(const PairMatrix& pairs, std::span<const double> theta, const std::vector<ItemId>& now) {
+std::vector<ItemId> staged_center(const PairMatrix& pairs, std::span<const double> theta, const std::vector<ItemId>& now) {
   const std::size_t n = pairs.num_items();
   if (n <= 12) {
     const std::size_t sets = std::size_t{1} << n;
@@ -426,15 +426,15 @@ std::vector<ItemId> staged_centre(const PairMatrix& pairs, std::span<const doubl
 
 }  // namespace
 
-void solve_centres(const RankingSet& rankings, State& state) {
+void solve_centers(const RankingSet& rankings, State& state) {
   std::vector<double> mass;
   const std::vector<PairMatrix> pairs = weighted_pairs(rankings, state, mass);
   for (std::size_t m = 0; m < state.components.size(); ++m) {
     if (!(mass[m] > 0.0)) continue;
-    std::vector<ItemId> order = staged_centre(pairs[m], state.components.theta[m], state.components.centre[m]);
-    const double cost = staged_cost(state.components.centre[m], pairs[m], state.components.theta[m]);
+    std::vector<ItemId> order = staged_center(pairs[m], state.components.theta[m], state.components.center[m]);
+    const double cost = staged_cost(state.components.center[m], pairs[m], state.components.theta[m]);
     if (staged_cost(order, pairs[m], state.components.theta[m]) < cost * (1.0 - 1e-12))
-      state.components.centre[m] = std::move(order);
+      state.components.center[m] = std::move(order);
   }
 }
 
@@ -477,7 +477,7 @@ void search_pi(const RankingSet& rankings, State& state) {
   }
   for (std::size_t m = 0; m < num_components; ++m) {
     placed[m].push_back(left[m].back());
-    state.components.centre[m] = placed[m];
+    state.components.center[m] = placed[m];
   }
   solve_weights(rankings, state);
 }

@@ -47,7 +47,7 @@ struct CompletionEngine::Stats {
 CompletionEngine::Stats CompletionEngine::pass(const Parameters& now, bool want_pairs, int threads) const {
   const std::size_t num_components = now.weight.size(), n = num_items_;
   std::vector<CompletionSampler> samplers;
-  for (std::size_t k = 0; k < num_components; ++k) samplers.emplace_back(now.centre[k], now.theta[k][0]);
+  for (std::size_t k = 0; k < num_components; ++k) samplers.emplace_back(now.center[k], now.theta[k][0]);
   return parallel_fold(
       Blocks(num_rankings(), 8), threads, [&] { return Stats(num_components, n, want_pairs); },
       [&](Stats& part, std::size_t begin, std::size_t end) {
@@ -77,16 +77,16 @@ CompletionEngine::Stats CompletionEngine::pass(const Parameters& now, bool want_
       [](Stats& total, const Stats& part) { total.fold(part); });
 }
 
-double CompletionEngine::step(const Parameters& now, bool move_centres, int threads, Parameters& next) const {
-  const Stats stats = pass(now, move_centres, threads);
+double CompletionEngine::step(const Parameters& now, bool move_centers, int threads, Parameters& next) const {
+  const Stats stats = pass(now, move_centers, threads);
   next = now;
   for (std::size_t k = 0; k < now.weight.size(); ++k) {
     next.weight[k] = stats.mass[k] / total_weight();
     if (!(stats.mass[k] > 1e-9 * total_weight())) continue;
-    if (move_centres) next.centre[k] = find_consensus(stats.pairs[k], consensus_).order;
+    if (move_centers) next.center[k] = find_consensus(stats.pairs[k], consensus_).order;
     const double theta = now.theta[k][0];
-    if (next.centre[k] != now.centre[k]) {
-      const double distance = consensus_cost(next.centre[k], stats.pairs[k]);
+    if (next.center[k] != now.center[k]) {
+      const double distance = consensus_cost(next.center[k], stats.pairs[k]);
       next.theta[k] = {solve_mallows_theta(distance, stats.mass[k], num_items_, {}, theta)};
     } else if (const double information = stats.information(k, theta, num_items_); information > 0.0) {
       // Newton's step on the likelihood of the ballots themselves: EM would creep by the share of what is missing.
@@ -120,7 +120,7 @@ Parameters CompletionEngine::from_labels(std::span<const std::uint32_t> labels, 
 void CompletionEngine::log_joint(const Parameters& now, int threads, std::span<double> out) const {
   const std::size_t num_components = now.weight.size();
   for (std::size_t k = 0; k < num_components; ++k) {
-    const CompletionSampler sampler(now.centre[k], now.theta[k][0]);
+    const CompletionSampler sampler(now.center[k], now.theta[k][0]);
     const SubsetProbabilities exact(now.theta[k][0], num_items_);
     const double log_weight = now.weight[k] > 0.0 ? std::log(now.weight[k]) : -infinity;
     const Blocks blocks(num_rankings(), 8);

@@ -15,7 +15,7 @@ namespace caucus::mallows_mixture {
 
 namespace {
 
-// Costs of one item of many rankings: its ranks against one place of the centre.
+// Costs of one item of many rankings: its ranks against one place of the center.
 CAUCUS_CLONES void add_squares(const std::uint32_t* rank, std::int32_t place, std::size_t count, double* out) {
   for (std::size_t i = 0; i < count; ++i) {
     const double gap = static_cast<std::int32_t>(rank[i]) - place;
@@ -74,10 +74,10 @@ std::size_t DistanceEngine::place_of(std::size_t item, std::size_t ranking) cons
   return by_places(normalizer_.distance()) ? item * rankings_.size() + ranking : ranking * num_items_ + item;
 }
 
-std::vector<double> DistanceEngine::distances(std::span<const ItemId> centre, int threads) const {
+std::vector<double> DistanceEngine::distances(std::span<const ItemId> center, int threads) const {
   const std::size_t count = num_rankings();
   std::vector<double> out(count, 0.0);
-  const auto position = inverse_order(centre);
+  const auto position = inverse_order(center);
   const Distance distance = normalizer_.distance();
   const auto add = distance == Distance::spearman ? add_squares : distance == Distance::footrule ? add_gaps : add_differences;
   const Blocks blocks(count);
@@ -134,7 +134,7 @@ std::vector<ItemId> DistanceEngine::by_assignment(std::span<const double> mass) 
 std::vector<ItemId> DistanceEngine::by_moves(std::span<const double> mass, std::span<const ItemId> now, int threads) const {
   const std::size_t n = num_items_;
   const bool swaps = normalizer_.distance() == Distance::cayley;
-  const auto total = [&](std::span<const ItemId> centre) { return dot(mass, distances(centre, threads)); };
+  const auto total = [&](std::span<const ItemId> center) { return dot(mass, distances(center, threads)); };
   std::vector<ItemId> order = by_assignment(mass);
   double best = total(order);
   if (const double other = total(now); other <= best) best = other, order.assign(now.begin(), now.end());
@@ -159,7 +159,7 @@ std::vector<ItemId> DistanceEngine::by_moves(std::span<const double> mass, std::
   return order;
 }
 
-std::vector<ItemId> DistanceEngine::best_centre(std::span<const double> mass, std::span<const ItemId> now, int threads) const {
+std::vector<ItemId> DistanceEngine::best_center(std::span<const double> mass, std::span<const ItemId> now, int threads) const {
   const Distance distance = normalizer_.distance();
   if (distance == Distance::spearman) return by_mean_rank(mass);
   return by_places(distance) ? by_assignment(mass) : by_moves(mass, now, threads);
@@ -168,7 +168,7 @@ std::vector<ItemId> DistanceEngine::best_centre(std::span<const double> mass, st
 void DistanceEngine::log_joint(const Parameters& now, int threads, std::span<double> out) const {
   const std::size_t num_components = now.weight.size();
   for (std::size_t k = 0; k < num_components; ++k) {
-    const std::vector<double> d = distances(now.centre[k], threads);
+    const std::vector<double> d = distances(now.center[k], threads);
     const double constant = (now.weight[k] > 0.0 ? std::log(now.weight[k]) : -infinity) - normalizer_.log_z(now.theta[k][0]);
     for (std::size_t i = 0; i < d.size(); ++i) out[i * num_components + k] = constant - now.theta[k][0] * d[i];
   }
@@ -211,18 +211,18 @@ double DistanceEngine::share_out(const Parameters& now, std::span<const std::vec
   return loglik.total() + rest + offset * total_weight();
 }
 
-double DistanceEngine::step(const Parameters& now, bool move_centres, int threads, Parameters& next) const {
+double DistanceEngine::step(const Parameters& now, bool move_centers, int threads, Parameters& next) const {
   const std::size_t num_components = now.weight.size(), count = num_rankings();
   std::vector<std::vector<double>> d(num_components), mass(num_components, std::vector<double>(count));
-  for (std::size_t k = 0; k < num_components; ++k) d[k] = distances(now.centre[k], threads);
+  for (std::size_t k = 0; k < num_components; ++k) d[k] = distances(now.center[k], threads);
   const double loglik = share_out(now, d, mass);
   next = now;
   for (std::size_t k = 0; k < num_components; ++k) {
     const double total = sum(mass[k]);
     next.weight[k] = total / total_weight();
     if (!(total > 1e-9 * total_weight())) continue;
-    if (move_centres) next.centre[k] = best_centre(mass[k], now.centre[k], threads);
-    if (next.centre[k] != now.centre[k]) d[k] = distances(next.centre[k], threads);
+    if (move_centers) next.center[k] = best_center(mass[k], now.center[k], threads);
+    if (next.center[k] != now.center[k]) d[k] = distances(next.center[k], threads);
     next.theta[k] = {normalizer_.solve_theta(dot(mass[k], d[k]) / total, now.theta[k][0])};
   }
   return loglik;
@@ -236,21 +236,21 @@ Parameters DistanceEngine::from_labels(std::span<const std::uint32_t> labels, st
     for (std::size_t i = 0; i < num_rankings(); ++i)
       if (labels[i] == k) total += mass[i] = rankings_.weights()[i];
     if (!(total > 0.0)) continue;
-    result.centre[k] = best_centre(mass, result.centre[k], 1);
-    const double distance = dot(mass, distances(result.centre[k], 1));
+    result.center[k] = best_center(mass, result.center[k], 1);
+    const double distance = dot(mass, distances(result.center[k], 1));
     // A mean one fifth nearer to chance keeps small groups from being certain.
     result.theta[k] = {normalizer_.solve_theta(0.8 * distance / total + 0.2 * normalizer_.mean(0.0))};
   }
   return result;
 }
 
-std::vector<double> DistanceEngine::centre_gaps(const Parameters& now, int) const {
+std::vector<double> DistanceEngine::center_gaps(const Parameters& now, int) const {
   return std::vector<double>(now.weight.size(), by_places(normalizer_.distance()) ? 0.0 : infinity);
 }
 
 void DistanceEngine::derivatives(const Parameters& now, std::size_t k, std::span<double> score,
                                  std::span<double> information) const {
-  const std::vector<double> d = distances(now.centre[k], 1);
+  const std::vector<double> d = distances(now.center[k], 1);
   const double mean = normalizer_.mean(now.theta[k][0]), variance = normalizer_.variance(now.theta[k][0]);
   for (std::size_t i = 0; i < d.size(); ++i) score[i] = mean - d[i], information[i] = variance;
 }

@@ -43,7 +43,7 @@ EmResult run_em(const Engine& engine, Parameters start, const EmOptions& options
                 const std::function<StopReason*(int, double)>& stopped) {
   EmResult result;
   Parameters now = std::move(start), next;
-  int rested = 0;             // steps since a centre moved
+  int rested = 0;             // steps since a center moved
   double before = -infinity;  // log-likelihood of the step before
   double gain_before = infinity;
   const auto finish = [&](Parameters p, double loglik, StopReason reason) {
@@ -54,8 +54,8 @@ EmResult run_em(const Engine& engine, Parameters start, const EmOptions& options
     return result;
   };
   // One pass; false when it is time to stop, with the result set.
-  const auto pass = [&](const Parameters& at, bool move_centres, Parameters& to, double& loglik) {
-    loglik = engine.step(at, move_centres, threads, to);
+  const auto pass = [&](const Parameters& at, bool move_centers, Parameters& to, double& loglik) {
+    loglik = engine.step(at, move_centers, threads, to);
     ++result.iterations;
     if (StopReason* why = stopped(result.iterations, loglik)) {
       finish(at, loglik, *why);
@@ -72,7 +72,7 @@ EmResult run_em(const Engine& engine, Parameters start, const EmOptions& options
     double loglik;
     if (!pass(now, true, next, loglik)) return result;
     result.trace.push_back(loglik);
-    const bool moved = next.centre != now.centre;
+    const bool moved = next.center != now.center;
     rested = moved ? 0 : rested + 1;
     const double gain = loglik - before;
     const double scale = tolerance * (1.0 + std::abs(loglik));
@@ -108,11 +108,11 @@ EmResult run_em(const Engine& engine, Parameters start, const EmOptions& options
     // Gains go as squares of steps.
     const double ratio = step1 > 0.0 ? std::min(step2 / step1, 0.99999) : 0.0;
     if ((loglik1 - loglik) <= scale * (1.0 - ratio * ratio)) {
-      // The centres may still move: only a full step may end the run.
+      // The centers may still move: only a full step may end the run.
       Parameters full;
       double last;
       if (!pass(second, true, full, last)) return result;
-      if (full.centre == second.centre) return finish(std::move(second), last, StopReason::converged);
+      if (full.center == second.center) return finish(std::move(second), last, StopReason::converged);
       result.trace.push_back(last);
       before = last;
       gain_before = infinity;
@@ -142,7 +142,7 @@ EmResult run_em(const Engine& engine, Parameters start, const EmOptions& options
     if (!(jumped_loglik >= loglik1)) continue;
     result.trace.push_back(jumped_loglik);
     before = jumped_loglik;
-    if (jumped_next.centre != jumped.centre) rested = 0;
+    if (jumped_next.center != jumped.center) rested = 0;
     now = std::move(jumped_next);
   }
 }

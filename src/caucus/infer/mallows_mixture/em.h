@@ -25,7 +25,7 @@ struct EmResult {
 };
 
 // Keeps going while proceed(iteration, loglik) says so. The likelihood never falls (but for rounding, where consensus is exact).
-// SQUAREM (Varadhan & Roland 2008, steplength S3) extrapolates log weights and log dispersions while the centres rest; every
+// SQUAREM (Varadhan & Roland 2008, steplength S3) extrapolates log weights and log dispersions while the centers rest; every
 // cycle ends in a full EM step, and a step that loses likelihood is taken back. Converged when the gain still to be had, by the
 // rate of the last two steps, is below tolerance times the log-likelihood.
 EmResult run_em(const Engine& engine, Parameters start, const EmOptions& options, int threads,

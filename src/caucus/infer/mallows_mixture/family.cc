@@ -14,7 +14,7 @@ namespace {
 
 using namespace mallows_mixture;
 
-// Standard errors of weights and dispersions, what a bootstrap says, and how far each centre may be from the best.
+// Standard errors of weights and dispersions, what a bootstrap says, and how far each center may be from the best.
 std::vector<GroupErrors> errors_of(const FitResult& result) {
   std::vector<GroupErrors> groups(result.parameters.weight.size());
   for (std::size_t k = 0; k < groups.size(); ++k) {
@@ -23,7 +23,7 @@ std::vector<GroupErrors> errors_of(const FitResult& result) {
       errors.weight_error = result.errors->weight[k];
       errors.theta_errors = result.errors->theta[k];
     }
-    if (k < result.centre_gaps.size() && result.centre_gaps[k] < infinity) errors.order_gap = result.centre_gaps[k];
+    if (k < result.center_gaps.size() && result.center_gaps[k] < infinity) errors.order_gap = result.center_gaps[k];
     if (!result.stability) continue;
     const Stability& found = *result.stability;
     errors.stability = OrderStability{found.resamples, found.unchanged[k], found.pairs[k]};
@@ -39,7 +39,7 @@ FitSummary summarize(const FitResult& result, std::size_t num_distinct, OptionMa
   summary.method = result.method;
   summary.loglik = result.loglik;
   const std::size_t num_components = result.parameters.weight.size();
-  // Weights and dispersions; the centres are discrete and not counted.
+  // Weights and dispersions; the centers are discrete and not counted.
   summary.num_parameters = static_cast<std::int64_t>(num_components - 1 + num_components * result.parameters.theta[0].size());
   summary.entropy = result.entropy;
   summary.iterations = result.iterations;
@@ -89,7 +89,7 @@ class MallowsFamily : public Family {
     Parameters parameters;
     parameters.weight = file.weights();
     for (const RecordView& component : file.components) {
-      parameters.centre.push_back(component.permutation("consensus", file.items.size()));
+      parameters.center.push_back(component.permutation("consensus", file.items.size()));
       parameters.theta.push_back({component.non_negative("theta")});
     }
     Distance distance = Distance::kendall;
@@ -171,7 +171,7 @@ class GeneralizedMallowsFamily : public Family {
     read_code(file.model);
     for (const RecordView& component : file.components) {
       read_code(component);
-      parameters.centre.push_back(component.permutation("consensus", file.items.size()));
+      parameters.center.push_back(component.permutation("consensus", file.items.size()));
       parameters.theta.push_back(component.non_negatives("theta", file.items.size() - 1, file.items.size() - 1));
     }
     return std::make_unique<GeneralizedMallowsMixture>(file.items, file.unranked, std::move(parameters), code.value_or(Code::s));

@@ -30,7 +30,7 @@ void warn_about_groups(FitResult& result, std::size_t num_items, double total_we
   const Parameters& p = result.parameters;
   for (std::size_t a = 0; a < num_components; ++a)
     for (std::size_t b = a + 1; b < num_components; ++b)
-      if (p.centre[a] == p.centre[b])
+      if (p.center[a] == p.center[b])
         result.warnings.push_back(fmt::format(
             "groups {} and {} have the same consensus ranking and differ in dispersion only; fewer groups may do", a + 1, b + 1));
   for (std::size_t k = 0; k < num_components; ++k) {
@@ -75,7 +75,7 @@ void finish(FitResult& result, const Dataset& data, const MallowsMixtureOptions&
   }
   const bool stopped = result.stop_reason == StopReason::interrupted || result.stop_reason == StopReason::time_limit;
   // After a stop the search ends at once, and the gap is that of its first bound.
-  if (result.centre_gaps.empty()) result.centre_gaps = engine->centre_gaps(result.parameters, run.threads);
+  if (result.center_gaps.empty()) result.center_gaps = engine->center_gaps(result.parameters, run.threads);
   if (!stopped && with_errors && options.standard_errors)
     result.errors = standard_errors(*engine, result.parameters, data.rankings.weights(), run.threads);
   if (!stopped && options.bootstrap > 0)
@@ -157,25 +157,25 @@ FitResult fit_generalized_mallows(const Dataset& data, const GeneralizedMallowsO
   const bool stopped = result.stop_reason == StopReason::interrupted || result.stop_reason == StopReason::time_limit;
   const bool search = options.consensus == ConsensusMethod::exact || options.consensus == ConsensusMethod::automatic;
   if (options.components == 1 && n > 1 && search && !stopped) {
-    // One group: centre and dispersions together, exactly where n allows.
+    // One group: center and dispersions together, exactly where n allows.
     const GeneralizedConsensusSolver solver(n);
     GeneralizedConsensus exact;
     if (options.code == Code::v && n <= 64) {
       const ConsensusMethod method = n <= 16 ? ConsensusMethod::exact : options.consensus;
       exact = solver.solve_v(pair_matrix(data.rankings, n), data.rankings.total_weight(), method, limits_of(run),
-                             result.parameters.centre[0]);
+                             result.parameters.center[0]);
     } else if (options.code == Code::s && n <= 32) {
       StagePairs pairs(n);
       for (std::size_t i = 0; i < data.rankings.size(); ++i) pairs.add(data.rankings[i].items(), data.rankings.weights()[i]);
       const ConsensusMethod method =
           n <= GeneralizedConsensusSolver::max_enumerated_items ? ConsensusMethod::exact : options.consensus;
-      exact = solver.solve_s(pairs, method, limits_of(run), result.parameters.centre[0]);
+      exact = solver.solve_s(pairs, method, limits_of(run), result.parameters.center[0]);
     }
     if (!exact.order.empty()) {
-      result.parameters.centre[0] = exact.order;
+      result.parameters.center[0] = exact.order;
       result.parameters.theta[0] = exact.theta;
       // Without a bound of its own (code s beyond enumeration) the gap is not known.
-      result.centre_gaps = {exact.optimal ? 0.0 : exact.lower_bound > 0.0 ? exact.cost - exact.lower_bound : infinity};
+      result.center_gaps = {exact.optimal ? 0.0 : exact.lower_bound > 0.0 ? exact.cost - exact.lower_bound : infinity};
     }
   }
   finish(result, data, options, make, true, run);

@@ -20,7 +20,7 @@ struct FitResult {
   std::vector<double> trace;
   SearchRecord starts{1, 1, 1, 1};
   std::size_t screened_on = 0;
-  std::vector<double> centre_gaps;  // K; 0: proven to be the best centre for its members; infinity: not known
+  std::vector<double> center_gaps;  // K; 0: proven to be the best center for its members; infinity: not known
   std::optional<StandardErrors> errors;
   std::optional<Stability> stability;
   std::vector<std::string> warnings;
@@ -30,7 +30,7 @@ struct FitResult {
 
 // Plain words about groups that are empty, equal, or at a bound.
 void warn_about_groups(FitResult& result, std::size_t num_items, double total_weight);
-// The exact search for a centre stops with the run.
+// The exact search for a center stops with the run.
 ConsensusLimits limits_of(const Run& run);
 
 FitResult fit_mallows(const Dataset& data, const MallowsOptions& options, const Run& run);

@@ -39,7 +39,7 @@ GeneralizedEngine::GeneralizedEngine(const RankingSet& rankings, std::size_t num
       limits_(limits),
       plain_(rankings, num_items, consensus, limits),
       solver_(code == Code::v && num_items <= 64 ? num_items : 0) {
-  // Many M-steps: a short search each, whose failure to prove its centre does no harm.
+  // Many M-steps: a short search each, whose failure to prove its center does no harm.
   if (consensus == ConsensusMethod::automatic) limits_.max_nodes = std::min<std::uint64_t>(limits_.max_nodes, 2000);
 }
 
@@ -79,7 +79,7 @@ struct GeneralizedEngine::PassTables {
         decay(num_components * n * n),
         pair_weight(num_components * n, 1.0) {
     for (std::size_t k = 0; k < num_components; ++k) {
-      position.push_back(inverse_order(now.centre[k]));
+      position.push_back(inverse_order(now.center[k]));
       const std::vector<double> log_z = running_log_z(now.theta[k], n);
       for (std::size_t t = 0; t <= n; ++t) {
         log_scale[t * num_components + k] = (now.weight[k] > 0.0 ? std::log(now.weight[k]) : -infinity) - log_z[t];
@@ -190,10 +190,10 @@ GeneralizedEngine::Stats GeneralizedEngine::pass(const Parameters& now, bool wan
   return stats;
 }
 
-std::vector<double> GeneralizedEngine::stage_sums(std::span<const ItemId> centre, std::span<const double> memberships,
+std::vector<double> GeneralizedEngine::stage_sums(std::span<const ItemId> center, std::span<const double> memberships,
                                                   std::size_t k, std::size_t num_components, int threads) const {
   const std::size_t n = num_items_;
-  const auto position = inverse_order(centre);
+  const auto position = inverse_order(center);
   return parallel_fold(
       Blocks(num_rankings()), threads, [&] { return std::vector<double>(n, 0.0); },
       [&](std::vector<double>& sums, std::size_t begin, std::size_t end) {
@@ -210,16 +210,16 @@ std::vector<double> GeneralizedEngine::stage_sums(std::span<const ItemId> centre
       });
 }
 
-double GeneralizedEngine::step(const Parameters& now, bool move_centres, int threads, Parameters& next) const {
+double GeneralizedEngine::step(const Parameters& now, bool move_centers, int threads, Parameters& next) const {
   const std::size_t num_components = now.weight.size(), n = num_items_;
   std::vector<double> memberships;
-  if (move_centres && code_ == Code::s) memberships.resize(num_rankings() * num_components);
-  Stats stats = pass(now, move_centres, threads, memberships);
+  if (move_centers && code_ == Code::s) memberships.resize(num_rankings() * num_components);
+  Stats stats = pass(now, move_centers, threads, memberships);
   next = now;
   for (std::size_t k = 0; k < num_components; ++k) {
     next.weight[k] = stats.mass[k] / total_weight();
     if (!(stats.mass[k] > 1e-9 * total_weight())) continue;
-    if (move_centres) {
+    if (move_centers) {
       PairMatrix pairs(n);
       for (std::size_t a = 0; a < n; ++a)
         for (std::size_t b = 0; b < n; ++b)
@@ -229,15 +229,15 @@ double GeneralizedEngine::step(const Parameters& now, bool move_centres, int thr
         double cost = 0.0;
         for (std::size_t j = 0; j + 1 < n; ++j)
           cost += stats.mass[k] * stage_cost(stats.stage_sum[k * n + j] / stats.mass[k], n - j);
-        const GeneralizedConsensus found = solver_.solve_v(pairs, stats.mass[k], consensus_, limits_, now.centre[k]);
+        const GeneralizedConsensus found = solver_.solve_v(pairs, stats.mass[k], consensus_, limits_, now.center[k]);
         if (found.cost < cost) {
-          next.centre[k] = found.order;
+          next.center[k] = found.order;
           next.theta[k] = found.theta;
           continue;
         }
       } else {
         const Consensus found = find_consensus(pairs, consensus_, limits_);
-        if (found.order != now.centre[k] && found.cost < consensus_cost(now.centre[k], pairs)) {
+        if (found.order != now.center[k] && found.cost < consensus_cost(now.center[k], pairs)) {
           if (code_ == Code::v) memberships.assign(num_rankings() * num_components, 0.0), pass(now, false, threads, memberships);
           const std::vector<double> sums = stage_sums(found.order, memberships, k, num_components, threads);
           double before = 0.0, after = 0.0;
@@ -248,7 +248,7 @@ double GeneralizedEngine::step(const Parameters& now, bool move_centres, int thr
             after += mass * stage_cost(sums[j] / mass, n - j);
           }
           if (after < before) {
-            next.centre[k] = found.order;
+            next.center[k] = found.order;
             std::copy(sums.begin(), sums.end(), stats.stage_sum.begin() + static_cast<std::ptrdiff_t>(k * n));
           }
         }
@@ -263,7 +263,7 @@ double GeneralizedEngine::step(const Parameters& now, bool move_centres, int thr
   return stats.loglik;
 }
 
-std::vector<double> GeneralizedEngine::centre_gaps(const Parameters& now, int threads) const {
+std::vector<double> GeneralizedEngine::center_gaps(const Parameters& now, int threads) const {
   const std::size_t num_components = now.weight.size(), n = num_items_;
   std::vector<double> gaps(num_components, infinity);
   if (code_ == Code::s || n > 64) return gaps;
@@ -277,7 +277,7 @@ std::vector<double> GeneralizedEngine::centre_gaps(const Parameters& now, int th
         if (a != b) pairs(a, b) = std::max(0.0, stats.beats[a * num_components + k] - stats.less[(a * n + b) * num_components + k]);
     double cost = 0.0;
     for (std::size_t j = 0; j + 1 < n; ++j) cost += stats.mass[k] * stage_cost(stats.stage_sum[k * n + j] / stats.mass[k], n - j);
-    const GeneralizedConsensus found = solver_.solve_v(pairs, stats.mass[k], ConsensusMethod::exact, limits_, now.centre[k]);
+    const GeneralizedConsensus found = solver_.solve_v(pairs, stats.mass[k], ConsensusMethod::exact, limits_, now.center[k]);
     const double gap = cost - found.lower_bound;
     if (!found.optimal || gap > 1e-9 * (1.0 + found.cost)) gaps[k] = std::max(gap, 0.0);
   }
@@ -287,7 +287,7 @@ std::vector<double> GeneralizedEngine::centre_gaps(const Parameters& now, int th
 void GeneralizedEngine::derivatives(const Parameters& now, std::size_t k, std::span<double> score,
                                     std::span<double> information) const {
   const std::size_t n = num_items_, stages = n - 1;
-  const auto position = inverse_order(now.centre[k]);
+  const auto position = inverse_order(now.center[k]);
   std::vector<double> mean(stages), variance(stages);
   for (std::size_t j = 0; j < stages; ++j)
     mean[j] = stage_mean(now.theta[k][j], n - j), variance[j] = stage_variance(now.theta[k][j], n - j);
@@ -311,7 +311,7 @@ Parameters GeneralizedEngine::from_labels(std::span<const std::uint32_t> labels,
 void GeneralizedEngine::log_joint(const Parameters& now, int threads, std::span<double> out) const {
   const std::size_t num_components = now.weight.size(), n = num_items_;
   for (std::size_t k = 0; k < num_components; ++k) {
-    const auto position = inverse_order(now.centre[k]);
+    const auto position = inverse_order(now.center[k]);
     const std::vector<double> log_z = running_log_z(now.theta[k], n);
     const double log_weight = now.weight[k] > 0.0 ? std::log(now.weight[k]) : -infinity;
     const Blocks blocks(num_rankings());

@@ -7,8 +7,8 @@
 
 namespace caucus::mallows_mixture {
 
-// M-step. Code v: centre and dispersions together by GeneralizedConsensusSolver (exactly, where the search ends). Code s: the
-// centre that minimises sum_j theta_j s_j at the present dispersions, a consensus of pairs weighted by theta_j, then the
+// M-step. Code v: center and dispersions together by GeneralizedConsensusSolver (exactly, where the search ends). Code s: the
+// center that minimises sum_j theta_j s_j at the present dispersions, a consensus of pairs weighted by theta_j, then the
 // dispersions: a generalized EM, the likelihood never falls either way.
 class GeneralizedEngine : public Engine {
  public:
@@ -18,10 +18,10 @@ class GeneralizedEngine : public Engine {
   std::size_t num_items() const override { return num_items_; }
   std::size_t num_rankings() const override { return rankings_.size(); }
   double total_weight() const override { return plain_.total_weight(); }
-  double step(const Parameters& now, bool move_centres, int threads, Parameters& next) const override;
+  double step(const Parameters& now, bool move_centers, int threads, Parameters& next) const override;
   Parameters from_labels(std::span<const std::uint32_t> labels, std::size_t num_components) const override;
   void log_joint(const Parameters& now, int threads, std::span<double> out) const override;
-  std::vector<double> centre_gaps(const Parameters& now, int threads) const override;
+  std::vector<double> center_gaps(const Parameters& now, int threads) const override;
   void derivatives(const Parameters& now, std::size_t k, std::span<double> score, std::span<double> information) const override;
 
  private:
@@ -30,8 +30,8 @@ class GeneralizedEngine : public Engine {
   template <std::size_t fixed_components>
   void add_block(const PassTables& tables, std::size_t begin, std::size_t end, Stats& stats, std::span<double> memberships) const;
   Stats pass(const Parameters& now, bool want_pairs, int threads, std::span<double> memberships) const;
-  // Stage sums of the memberships about centre k.
-  std::vector<double> stage_sums(std::span<const ItemId> centre, std::span<const double> memberships, std::size_t k,
+  // Stage sums of the memberships about center k.
+  std::vector<double> stage_sums(std::span<const ItemId> center, std::span<const double> memberships, std::size_t k,
                                  std::size_t num_components, int threads) const;
 
   const RankingSet& rankings_;

@@ -82,10 +82,10 @@ void MallowsEngine::distances(std::span<const std::uint64_t> bits, std::span<con
   }
 }
 
-std::vector<std::uint32_t> MallowsEngine::distances(std::span<const ItemId> centre) const {
+std::vector<std::uint32_t> MallowsEngine::distances(std::span<const ItemId> center) const {
   std::vector<std::uint32_t> out(num_rankings());
-  const auto position = inverse_order(centre);
-  distances(use_bits_ ? bits_.centre_bits(position) : std::vector<std::uint64_t>(), position, 0, out);
+  const auto position = inverse_order(center);
+  distances(use_bits_ ? bits_.center_bits(position) : std::vector<std::uint64_t>(), position, 0, out);
   return out;
 }
 
@@ -190,8 +190,8 @@ MallowsEngine::Stats MallowsEngine::pass(const Parameters& now, bool want_pairs,
   std::vector<std::vector<std::uint32_t>> position(num_components);
   std::vector<std::vector<std::uint64_t>> bits(num_components);
   for (std::size_t k = 0; k < num_components; ++k) {
-    position[k] = inverse_order(now.centre[k]);
-    if (use_bits_) bits[k] = bits_.centre_bits(position[k]);
+    position[k] = inverse_order(now.center[k]);
+    if (use_bits_) bits[k] = bits_.center_bits(position[k]);
   }
   const auto make = [&] {
     Stats stats;
@@ -256,7 +256,7 @@ std::vector<PairMatrix> MallowsEngine::pair_matrices(const Stats& stats) const {
   return result;
 }
 
-// theta given the centre's distance: one concave dimension.
+// theta given the center's distance: one concave dimension.
 void MallowsEngine::update(const Stats& stats, std::size_t k, Parameters& next) const {
   const std::size_t num_components = stats.mass.size();
   std::vector<double> group_weight;
@@ -270,20 +270,20 @@ void MallowsEngine::update(const Stats& stats, std::size_t k, Parameters& next) 
   next.theta[k] = {solve_mallows_theta(stats.distance[k], stats.mass[k], num_items_, group_weight, next.theta[k][0])};
 }
 
-double MallowsEngine::step(const Parameters& now, bool move_centres, int threads, Parameters& next) const {
-  Stats stats = pass(now, move_centres, threads);
+double MallowsEngine::step(const Parameters& now, bool move_centers, int threads, Parameters& next) const {
+  Stats stats = pass(now, move_centers, threads);
   const std::size_t num_components = now.weight.size();
   next = now;
   std::vector<PairMatrix> pairs;
-  if (move_centres) pairs = pair_matrices(stats);
+  if (move_centers) pairs = pair_matrices(stats);
   for (std::size_t k = 0; k < num_components; ++k) {
     next.weight[k] = stats.mass[k] / total_;
-    if (!(stats.mass[k] > 1e-9 * total_)) continue;  // an empty group keeps its centre and dispersion
-    if (move_centres) {
+    if (!(stats.mass[k] > 1e-9 * total_)) continue;  // an empty group keeps its center and dispersion
+    if (move_centers) {
       const Consensus found = find_consensus(pairs[k], consensus_, limits_);
-      // Heuristic consensus must not undo a better centre: the likelihood never falls.
+      // Heuristic consensus must not undo a better center: the likelihood never falls.
       if (found.optimal || found.cost < stats.distance[k]) {
-        next.centre[k] = found.order;
+        next.center[k] = found.order;
         stats.distance[k] = consensus_cost(found.order, pairs[k]);
       }
     }
@@ -292,7 +292,7 @@ double MallowsEngine::step(const Parameters& now, bool move_centres, int threads
   return stats.loglik;
 }
 
-std::vector<double> MallowsEngine::centre_gaps(const Parameters& now, int threads) const {
+std::vector<double> MallowsEngine::center_gaps(const Parameters& now, int threads) const {
   const Stats stats = pass(now, true, threads);
   return consensus_gaps(now, stats.mass, pair_matrices(stats), total_, consensus_, limits_);
 }
@@ -304,7 +304,7 @@ std::vector<double> consensus_gaps(const Parameters& now, std::span<const double
     if (!(mass[k] > 1e-9 * total)) continue;
     const Consensus found =
         find_consensus(pairs[k], method == ConsensusMethod::exact ? method : ConsensusMethod::automatic, limits);
-    const double gap = consensus_cost(now.centre[k], pairs[k]) - found.lower_bound;
+    const double gap = consensus_cost(now.center[k], pairs[k]) - found.lower_bound;
     gaps[k] = found.optimal && gap <= 1e-9 * (1.0 + found.cost) ? 0.0 : std::max(gap, 0.0);
   }
   return gaps;
@@ -314,7 +314,7 @@ void MallowsEngine::derivatives(const Parameters& now, std::size_t k, std::span<
                                 std::span<double> information) const {
   const double theta = now.theta[k][0];
   const std::vector<double> mean = mean_distances(theta, num_items_), variance = variance_distances(theta, num_items_);
-  const std::vector<std::uint32_t> d = distances(now.centre[k]);
+  const std::vector<std::uint32_t> d = distances(now.center[k]);
   for (std::size_t i = 0; i < num_rankings(); ++i) {
     score[i] = mean[num_items_] - static_cast<double>(d[i]);
     information[i] = variance[num_items_];
@@ -354,11 +354,11 @@ Parameters MallowsEngine::from_labels(std::span<const std::uint32_t> labels, std
   for (std::size_t k = 0; k < num_components; ++k) {
     const bool empty = !(stats.mass[k] > 0.0);
     const PairMatrix& own = empty ? all : pairs[k];
-    result.centre.push_back(find_consensus(own, consensus_ == ConsensusMethod::borda ? consensus_ : ConsensusMethod::local).order);
+    result.center.push_back(find_consensus(own, consensus_ == ConsensusMethod::borda ? consensus_ : ConsensusMethod::local).order);
     result.theta.push_back({0.5});
     result.weight.push_back((stats.mass[k] + 0.01 * total_) / (total_ * (1.0 + 0.01 * static_cast<double>(num_components))));
     if (empty) continue;
-    stats.distance[k] = consensus_cost(result.centre[k], own);
+    stats.distance[k] = consensus_cost(result.center[k], own);
     update(stats, k, result);
     // A start should not be certain: a group of few rankings would never let go of them.
     result.theta[k][0] = std::clamp(result.theta[k][0], 0.01, 3.0);
@@ -374,8 +374,8 @@ void MallowsEngine::log_joint(const Parameters& now, int threads, std::span<doub
     std::vector<double> log_scale(shapes_.size(), log_weight - log_factorial[n]);
     for (std::size_t s = 0; s < shapes_.size(); ++s)
       for (std::uint32_t size : shapes_[s]) log_scale[s] += log_factorial[size];
-    const auto position = inverse_order(now.centre[k]);
-    const std::vector<std::uint64_t> bits = use_bits_ ? bits_.centre_bits(position) : std::vector<std::uint64_t>();
+    const auto position = inverse_order(now.center[k]);
+    const std::vector<std::uint64_t> bits = use_bits_ ? bits_.center_bits(position) : std::vector<std::uint64_t>();
     const Blocks blocks(num_rankings());
     parallel_for(blocks.count(), threads, [&](std::size_t b) {
       std::vector<std::uint32_t> d(blocks.end(b) - blocks.begin(b));

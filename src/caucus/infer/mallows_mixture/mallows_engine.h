@@ -16,17 +16,17 @@ class MallowsEngine : public Engine {
   std::size_t num_items() const override { return num_items_; }
   std::size_t num_rankings() const override { return rankings_.size(); }
   double total_weight() const override { return total_; }
-  double step(const Parameters& now, bool move_centres, int threads, Parameters& next) const override;
+  double step(const Parameters& now, bool move_centers, int threads, Parameters& next) const override;
   Parameters from_labels(std::span<const std::uint32_t> labels, std::size_t num_components) const override;
   void log_joint(const Parameters& now, int threads, std::span<double> out) const override;
-  std::vector<double> centre_gaps(const Parameters& now, int threads) const override;
+  std::vector<double> center_gaps(const Parameters& now, int threads) const override;
   void derivatives(const Parameters& now, std::size_t k, std::span<double> score, std::span<double> information) const override;
 
   // Sizes of the tie-groups of more than one item of each shape, the unlisted items among them.
   const std::vector<std::vector<std::uint32_t>>& shapes() const { return shapes_; }
   std::uint32_t shape(std::size_t i) const { return shape_[i]; }
-  // Distances of all rankings from a centre.
-  std::vector<std::uint32_t> distances(std::span<const ItemId> centre) const;
+  // Distances of all rankings from a center.
+  std::vector<std::uint32_t> distances(std::span<const ItemId> center) const;
 
  private:
   struct Stats;
@@ -53,7 +53,7 @@ class MallowsEngine : public Engine {
   PairBits bits_;
 };
 
-// How far each centre may be from the best one for its members: 0 where it is proven best. `pairs` holds the pairwise weights of
+// How far each center may be from the best one for its members: 0 where it is proven best. `pairs` holds the pairwise weights of
 // each group's share, `mass` its size.
 std::vector<double> consensus_gaps(const Parameters& now, std::span<const double> mass, std::span<const PairMatrix> pairs,
                                    double total, ConsensusMethod method, const ConsensusLimits& limits);

@@ -36,7 +36,7 @@ Dataset drawn(std::size_t n, std::size_t count, const Parameters& truth, bool pa
   for (std::size_t r = 0; r < count; ++r) {
     std::vector<ItemId> order(n);
     const std::size_t k = stream.categorical(truth.weight);
-    draw_mallows(truth.centre[k], truth.theta[k][0], stream, order);
+    draw_mallows(truth.center[k], truth.theta[k][0], stream, order);
     std::vector<std::uint8_t> ends;
     if (partial && r % 3 == 0) order.resize(1 + stream.below(n - 1));
     if (partial && r % 5 == 0 && order.size() > 2) {
@@ -54,7 +54,7 @@ Parameters random_parameters(std::size_t n, std::size_t num_components, double t
   Parameters p;
   for (std::size_t k = 0; k < num_components; ++k) {
     p.weight.push_back(static_cast<double>(k + 1));
-    p.centre.push_back(shuffled(n, stream));
+    p.center.push_back(shuffled(n, stream));
     p.theta.push_back({theta * (1.0 + 0.3 * static_cast<double>(k))});
   }
   const double total = sum(p.weight);
@@ -67,7 +67,7 @@ double direct_loglik(const Dataset& data, const Parameters& p) {
   for (std::size_t i = 0; i < data.rankings.size(); ++i) {
     std::vector<double> parts;
     for (std::size_t k = 0; k < p.weight.size(); ++k)
-      parts.push_back(std::log(p.weight[k]) + Mallows(p.centre[k], p.theta[k][0]).log_prob(data.rankings[i]));
+      parts.push_back(std::log(p.weight[k]) + Mallows(p.center[k], p.theta[k][0]).log_prob(data.rankings[i]));
     total += data.rankings.weights()[i] * log_sum_exp(parts);
   }
   return total;
@@ -97,7 +97,7 @@ TEST(MallowsEngine, LikelihoodAndStepHeldToTheModel) {
           }
           EXPECT_NEAR(next.weight[k], mass / data.rankings.total_weight(), 1e-12);
           if (mass > 1e-6) {
-            EXPECT_LE(consensus_cost(next.centre[k], pairs), find_consensus(pairs).cost * (1 + 1e-9) + 1e-9) << n << ' ' << theta;
+            EXPECT_LE(consensus_cost(next.center[k], pairs), find_consensus(pairs).cost * (1 + 1e-9) + 1e-9) << n << ' ' << theta;
           }
         }
       }
@@ -126,7 +126,7 @@ TEST(MallowsEngine, AccelerationEndsAtTheSameOptimum) {
   const auto go = [](int, double) -> StopReason* { return nullptr; };
   const EmResult slow = run_em(engine, truth, {20000, 1e-13, false}, 1, go),
                  fast = run_em(engine, truth, {20000, 1e-13, true}, 1, go);
-  EXPECT_EQ(slow.parameters.centre, fast.parameters.centre);
+  EXPECT_EQ(slow.parameters.center, fast.parameters.center);
   EXPECT_NEAR(slow.loglik, fast.loglik, 1e-9 * std::abs(slow.loglik));
   EXPECT_LE(fast.iterations, slow.iterations);
 }
@@ -148,7 +148,7 @@ TEST(GeneralizedEngine, EmNeverFalls) {
       for (std::size_t k = 0; k < 2; ++k)
         parts.push_back(
             std::log(result.parameters.weight[k]) +
-            GeneralizedMallows(result.parameters.centre[k], result.parameters.theta[k], code).log_prob(data.rankings[i].items()));
+            GeneralizedMallows(result.parameters.center[k], result.parameters.theta[k], code).log_prob(data.rankings[i].items()));
       total += data.rankings.weights()[i] * log_sum_exp(parts);
     }
     EXPECT_NEAR(result.loglik, total, 1e-8 * std::abs(total));
@@ -198,12 +198,12 @@ TEST(Uncertainty, BootstrapKnowsWhatIsCertain) {
   const FitResult result = fit_mallows(data, options, caucus::Run{});
   ASSERT_TRUE(result.stability.has_value());
   EXPECT_EQ(result.stability->resamples, 40);
-  const auto& centre = result.parameters.centre[0];
-  EXPECT_EQ(centre, truth.centre[0]);
+  const auto& center = result.parameters.center[0];
+  EXPECT_EQ(center, truth.center[0]);
   for (std::size_t i = 0; i < 5; ++i)
     for (std::size_t j = i + 1; j < 5; ++j) {
-      const double before = result.stability->pairs[0][centre[i] * 5 + centre[j]],
-                   after = result.stability->pairs[0][centre[j] * 5 + centre[i]];
+      const double before = result.stability->pairs[0][center[i] * 5 + center[j]],
+                   after = result.stability->pairs[0][center[j] * 5 + center[i]];
       EXPECT_NEAR(before + after, 1.0, 1e-12);
       EXPECT_GT(before, 0.95);
     }
@@ -227,7 +227,7 @@ TEST(MallowsFit, SameBitsForAnyNumberOfThreads) {
     EXPECT_EQ(results[0].loglik, other.loglik);
     EXPECT_EQ(results[0].trace, other.trace);
     EXPECT_EQ(results[0].parameters.theta, other.parameters.theta);
-    EXPECT_EQ(results[0].parameters.centre, other.parameters.centre);
+    EXPECT_EQ(results[0].parameters.center, other.parameters.center);
   }
 }
 
@@ -238,17 +238,17 @@ TEST(MallowsFit, RecoversGroupsFromTopAndTiedBallots) {
   options.components = 2;
   options.restarts = 12;
   const FitResult result = fit_mallows(data, options, caucus::Run{});
-  EXPECT_EQ(result.parameters.centre[0], truth.centre[1]);  // the heavier group first
-  EXPECT_EQ(result.parameters.centre[1], truth.centre[0]);
+  EXPECT_EQ(result.parameters.center[0], truth.center[1]);  // the heavier group first
+  EXPECT_EQ(result.parameters.center[1], truth.center[0]);
   for (std::size_t k = 0; k < 2; ++k) {
     EXPECT_NEAR(result.parameters.theta[k][0], truth.theta[1 - k][0], 6.0 * *result.errors->theta[k][0]);
     EXPECT_NEAR(result.parameters.weight[k], truth.weight[1 - k], 6.0 * *result.errors->weight[k]);
   }
-  EXPECT_EQ(result.centre_gaps, std::vector<double>(2, 0.0));
+  EXPECT_EQ(result.center_gaps, std::vector<double>(2, 0.0));
   EXPECT_GE(result.loglik, direct_loglik(data, truth));
 }
 
-TEST(MallowsFit, WarnsOfEqualCentresAndEmptyGroups) {
+TEST(MallowsFit, WarnsOfEqualCentersAndEmptyGroups) {
   const Dataset data = drawn(4, 300, random_parameters(4, 1, 0.8, 2), false, 2);
   MallowsOptions options;
   options.components = 4;
@@ -266,17 +266,17 @@ TEST(MallowsFit, TimeLimitGivesTheGap) {
   run.time_limit = 0.2;
   const FitResult result = fit_mallows(data, options, run);
   EXPECT_EQ(result.stop_reason, StopReason::time_limit);
-  ASSERT_EQ(result.centre_gaps.size(), 1u);
-  EXPECT_GT(result.centre_gaps[0], 0.0);
+  ASSERT_EQ(result.center_gaps.size(), 1u);
+  EXPECT_GT(result.center_gaps[0], 0.0);
   const PairMatrix pairs = pair_matrix(data.rankings, 60);
-  EXPECT_LT(result.centre_gaps[0], consensus_cost(result.parameters.centre[0], pairs));
+  EXPECT_LT(result.center_gaps[0], consensus_cost(result.parameters.center[0], pairs));
 }
 
-TEST(MallowsFit, OtherDistancesRecoverTheirCentre) {
+TEST(MallowsFit, OtherDistancesRecoverTheirCenter) {
   for (Distance distance : {Distance::spearman, Distance::footrule, Distance::hamming, Distance::cayley, Distance::ulam}) {
     const std::size_t n = 6;
     RandomStream stream(17, Purpose::generate, static_cast<std::uint64_t>(distance));
-    const auto centre = shuffled(n, stream);
+    const auto center = shuffled(n, stream);
     const DistanceNormalizer normalizer(distance, n);
     const double theta = normalizer.solve_theta(0.45 * normalizer.mean(0.0));
     Dataset data;
@@ -285,14 +285,14 @@ TEST(MallowsFit, OtherDistancesRecoverTheirCentre) {
     RankingSetBuilder builder;
     std::vector<ItemId> order(n);
     for (int i = 0; i < 400; ++i) {
-      draw_distance_model(distance, centre, theta, stream, order, 30);
+      draw_distance_model(distance, center, theta, stream, order, 30);
       builder.add(order);
     }
     data.rankings = builder.build();
     MallowsOptions options;
     options.distance = distance;
     const FitResult result = fit_mallows(data, options, caucus::Run{});
-    EXPECT_EQ(result.parameters.centre[0], centre) << name_of(distance);
+    EXPECT_EQ(result.parameters.center[0], center) << name_of(distance);
     ASSERT_TRUE(result.errors && result.errors->available);
     EXPECT_NEAR(result.parameters.theta[0][0], theta, 6.0 * *result.errors->theta[0][0]) << name_of(distance);
   }
@@ -310,7 +310,7 @@ TEST(MallowsFit, SubsetBallotsByCompletions) {
   for (int r = 0; r < 500; ++r) {
     std::vector<ItemId> order(n), kept;
     const std::size_t k = stream.categorical(truth.weight);
-    draw_mallows(truth.centre[k], truth.theta[k][0], stream, order);
+    draw_mallows(truth.center[k], truth.theta[k][0], stream, order);
     const ItemId absent = static_cast<ItemId>(stream.below(n));
     for (ItemId item : order)
       if (item != absent) kept.push_back(item);
@@ -322,8 +322,8 @@ TEST(MallowsFit, SubsetBallotsByCompletions) {
   options.completions = 15;
   options.restarts = 3;
   const FitResult result = fit_mallows(data, options, caucus::Run{});
-  EXPECT_EQ(result.parameters.centre[0], truth.centre[1]);
-  EXPECT_EQ(result.parameters.centre[1], truth.centre[0]);
+  EXPECT_EQ(result.parameters.center[0], truth.center[1]);
+  EXPECT_EQ(result.parameters.center[1], truth.center[0]);
   EXPECT_NEAR(result.parameters.theta[0][0], truth.theta[1][0], 0.25);
   EXPECT_NEAR(result.parameters.weight[0], truth.weight[1], 0.12);
 }
@@ -350,7 +350,7 @@ TEST(MallowsGolden, ApaAndSushi) {
     caucus::Run run;
     const FitResult result = fit_mallows(data, options, run);
     if (components == 1) {
-      EXPECT_EQ(result.centre_gaps[0], 0.0);
+      EXPECT_EQ(result.center_gaps[0], 0.0);
     }
     return result.loglik;
   };

@@ -43,7 +43,7 @@ std::vector<Group> groups_of(const Parameters& parameters, bool by_stage) {
   std::vector<Group> result(parameters.weight.size());
   for (std::size_t k = 0; k < result.size(); ++k) {
     result[k].weight = parameters.weight[k];
-    result[k].order = parameters.centre[k];
+    result[k].order = parameters.center[k];
     result[k].order_is_parameter = true;
     result[k].theta = parameters.theta[k];
     result[k].theta_by_stage = by_stage;
@@ -59,12 +59,12 @@ MallowsMixture::MallowsMixture(std::vector<std::string> items, Unranked unranked
     : FittedModel(std::move(items), unranked), parameters_(std::move(parameters)), distance_(distance) {
   for (std::size_t k = 0; k < num_components(); ++k) {
     if (distance == Distance::kendall) {
-      models_.emplace_back(parameters_.centre[k], parameters_.theta[k][0]);
+      models_.emplace_back(parameters_.center[k], parameters_.theta[k][0]);
       subsets_.emplace_back(parameters_.theta[k][0], this->items().size());
       subsets_.back().prepare(2);
-      completions_.emplace_back(parameters_.centre[k], parameters_.theta[k][0]);
+      completions_.emplace_back(parameters_.center[k], parameters_.theta[k][0]);
     }
-    position_.push_back(inverse_order(parameters_.centre[k]));
+    position_.push_back(inverse_order(parameters_.center[k]));
   }
   if (distance != Distance::kendall) {
     double largest = 0.0;
@@ -137,12 +137,12 @@ double MallowsMixture::loglik_error(const Dataset& data, int threads) const {
 Sample MallowsMixture::sample(const SampleRequest& request) const {
   if (distance_ == Distance::kendall) {
     std::vector<MallowsSampler> samplers;
-    for (std::size_t k = 0; k < num_components(); ++k) samplers.emplace_back(parameters_.centre[k], parameters_.theta[k][0]);
+    for (std::size_t k = 0; k < num_components(); ++k) samplers.emplace_back(parameters_.center[k], parameters_.theta[k][0]);
     return draw_rows(items(), parameters_.weight, request,
                      [&](std::size_t k, RandomStream& stream, std::span<ItemId> out) { samplers[k].draw(stream, out); });
   }
   return draw_rows(items(), parameters_.weight, request, [&](std::size_t k, RandomStream& stream, std::span<ItemId> out) {
-    draw_distance_model(distance_, parameters_.centre[k], parameters_.theta[k][0], stream, out);
+    draw_distance_model(distance_, parameters_.center[k], parameters_.theta[k][0], stream, out);
   });
 }
 
@@ -159,7 +159,7 @@ void MallowsMixture::write(Record& model, std::span<Record>) const {
 GeneralizedMallowsMixture::GeneralizedMallowsMixture(std::vector<std::string> items, Unranked unranked, Parameters parameters,
                                                      Code code)
     : FittedModel(std::move(items), unranked), parameters_(std::move(parameters)), code_(code) {
-  for (std::size_t k = 0; k < num_components(); ++k) models_.emplace_back(parameters_.centre[k], parameters_.theta[k], code);
+  for (std::size_t k = 0; k < num_components(); ++k) models_.emplace_back(parameters_.center[k], parameters_.theta[k], code);
 }
 
 void GeneralizedMallowsMixture::check(const Dataset& data) const {
@@ -177,7 +177,7 @@ void GeneralizedMallowsMixture::log_joint(const Dataset& data, std::size_t first
 
 Sample GeneralizedMallowsMixture::sample(const SampleRequest& request) const {
   std::vector<GeneralizedMallowsSampler> samplers;
-  for (std::size_t k = 0; k < num_components(); ++k) samplers.emplace_back(parameters_.centre[k], parameters_.theta[k], code_);
+  for (std::size_t k = 0; k < num_components(); ++k) samplers.emplace_back(parameters_.center[k], parameters_.theta[k], code_);
   return draw_rows(items(), parameters_.weight, request,
                    [&](std::size_t k, RandomStream& stream, std::span<ItemId> out) { samplers[k].draw(stream, out); });
 }
@@ -185,7 +185,7 @@ Sample GeneralizedMallowsMixture::sample(const SampleRequest& request) const {
 std::vector<Group> GeneralizedMallowsMixture::groups() const { return groups_of(parameters_, true); }
 
 GroupLaw GeneralizedMallowsMixture::law(std::size_t group) const {
-  return generalized_mallows_law(parameters_.centre[group], parameters_.theta[group], code_);
+  return generalized_mallows_law(parameters_.center[group], parameters_.theta[group], code_);
 }
 
 void GeneralizedMallowsMixture::write(Record& model, std::span<Record> components) const {

@@ -14,7 +14,7 @@ namespace caucus::mallows_mixture {
 namespace {
 
 constexpr std::size_t screen_above = 20'000, screen_size = 8'000;
-// Work is counted in distances of a ranking from a centre, with what goes with them; about half a nanosecond a unit.
+// Work is counted in distances of a ranking from a center, with what goes with them; about half a nanosecond a unit.
 constexpr double budget = 4e9;
 
 using Tell = std::function<StopReason*(int iteration, double loglik)>;
@@ -23,8 +23,8 @@ bool stopped(const EmResult& result) {
   return result.stop_reason == StopReason::interrupted || result.stop_reason == StopReason::time_limit;
 }
 
-// EM stops where every centre is best given the memberships; a neighbouring centre with other memberships may still be better.
-// Tries all swaps of neighbours in all centres (a step with the centres at rest each, a few more for the better ones), follows the
+// EM stops where every center is best given the memberships; a neighbouring center with other memberships may still be better.
+// Tries all swaps of neighbours in all centers (a step with the centers at rest each, a few more for the better ones), follows the
 // best one by EM, and repeats.
 void improve(const Engine& engine, EmResult& best, const EmOptions& options, int threads, const Tell& tell) {
   const std::size_t num_components = best.parameters.weight.size(), n = engine.num_items();
@@ -41,7 +41,7 @@ void improve(const Engine& engine, EmResult& best, const EmOptions& options, int
     for (std::size_t k = 0; k < num_components; ++k)
       for (std::size_t p = 0; p + 1 < n; ++p) {
         Trial trial{0.0, best.parameters};
-        std::swap(trial.parameters.centre[k][p], trial.parameters.centre[k][p + 1]);
+        std::swap(trial.parameters.center[k][p], trial.parameters.center[k][p + 1]);
         Parameters next;
         trial.loglik = engine.step(trial.parameters, false, threads, next);
         trial.parameters = std::move(next);
@@ -112,7 +112,7 @@ class Problem {
   }
 
   int warm() const { return warm_; }
-  // Where a step is dear, more starts are worth more than moves of the centres.
+  // Where a step is dear, more starts are worth more than moves of the centers.
   int refined() const { return num_components_ == 1 ? 0 : dear_ ? 2 : 4; }
   std::size_t screened_on() const { return engine_->num_rankings(); }
 
@@ -137,7 +137,7 @@ class Problem {
       Parameters fitted = engine_->from_labels(move.labels, num_components_), point = best.parameters;
       for (std::size_t k : move.fresh) {
         point.weight[k] = fitted.weight[k];
-        point.centre[k] = std::move(fitted.centre[k]);
+        point.center[k] = std::move(fitted.center[k]);
         point.theta[k] = std::move(fitted.theta[k]);
       }
       const double total = sum(point.weight);
@@ -155,9 +155,9 @@ class Problem {
     if (solution.stop_reason == StopReason::converged) return solution;
     return go(*engine_, std::move(solution.parameters), em_, 1, "moves");
   }
-  // Moves of the centres; on all rankings where the runs saw a part.
+  // Moves of the centers; on all rankings where the runs saw a part.
   Solution refine(Solution solution) const {
-    improve(*engine_, solution, em_, run_.threads, tell("neighbouring centres"));
+    improve(*engine_, solution, em_, run_.threads, tell("neighbouring centers"));
     if (!full_) return solution;
     return go(*full_, std::move(solution.parameters), em_, run_.threads, "em");
   }
@@ -214,7 +214,7 @@ void sort_components(Parameters& parameters) {
   Parameters sorted;
   for (std::size_t k : order) {
     sorted.weight.push_back(parameters.weight[k]);
-    sorted.centre.push_back(std::move(parameters.centre[k]));
+    sorted.center.push_back(std::move(parameters.center[k]));
     sorted.theta.push_back(std::move(parameters.theta[k]));
   }
   parameters = std::move(sorted);

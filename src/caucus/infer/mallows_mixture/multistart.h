@@ -22,7 +22,7 @@ struct MultistartResult {
 using MakeEngine = std::function<std::unique_ptr<Engine>(const RankingSet&)>;
 
 // The search of infer/multistart.h: starts side by side, each on one thread, to convergence; optima that look good are improved by
-// swaps of neighbours in their centres. Beyond 20,000 distinct rankings starts see a part drawn by weight, and those optima are
+// swaps of neighbours in their centers. Beyond 20,000 distinct rankings starts see a part drawn by weight, and those optima are
 // finished on all the data. step_cost: of an EM step, in units of one of the plain model.
 MultistartResult run_multistart(const RankingSet& rankings, std::size_t num_items, const MallowsMixtureOptions& options,
                                 const MakeEngine& make_engine, const Run& run, double step_cost = 1.0);

@@ -9,25 +9,25 @@ namespace caucus::mallows_mixture {
 
 namespace {
 
-CAUCUS_CLONES void count_complete(const std::uint64_t* forward, const std::uint64_t* centre, std::size_t words, std::size_t count,
+CAUCUS_CLONES void count_complete(const std::uint64_t* forward, const std::uint64_t* center, std::size_t words, std::size_t count,
                                   std::uint16_t* out) {
   if (words == 1) {
-    const std::uint64_t c = centre[0];
+    const std::uint64_t c = center[0];
     for (std::size_t i = 0; i < count; ++i) out[i] = static_cast<std::uint16_t>(std::popcount(forward[i] ^ c));
     return;
   }
   for (std::size_t i = 0; i < count; ++i, forward += words) {
     int total = 0;
-    for (std::size_t w = 0; w < words; ++w) total += std::popcount(forward[w] ^ centre[w]);
+    for (std::size_t w = 0; w < words; ++w) total += std::popcount(forward[w] ^ center[w]);
     out[i] = static_cast<std::uint16_t>(total);
   }
 }
 
-CAUCUS_CLONES void count_partial(const std::uint64_t* forward, const std::uint64_t* backward, const std::uint64_t* centre,
+CAUCUS_CLONES void count_partial(const std::uint64_t* forward, const std::uint64_t* backward, const std::uint64_t* center,
                                  std::size_t words, std::size_t count, std::uint16_t* out) {
   for (std::size_t i = 0; i < count; ++i, forward += words, backward += words) {
     int total = 0;
-    for (std::size_t w = 0; w < words; ++w) total += std::popcount((forward[w] & ~centre[w]) | (backward[w] & centre[w]));
+    for (std::size_t w = 0; w < words; ++w) total += std::popcount((forward[w] & ~center[w]) | (backward[w] & center[w]));
     out[i] = static_cast<std::uint16_t>(total);
   }
 }
@@ -104,7 +104,7 @@ PairBits::PairBits(const RankingSet& rankings, std::size_t num_items)
   }
 }
 
-std::vector<std::uint64_t> PairBits::centre_bits(std::span<const std::uint32_t> position) const {
+std::vector<std::uint64_t> PairBits::center_bits(std::span<const std::uint32_t> position) const {
   std::vector<std::uint64_t> bits(words_, 0);
   std::size_t p = 0;
   for (std::size_t a = 0; a < num_items_; ++a)
@@ -113,11 +113,11 @@ std::vector<std::uint64_t> PairBits::centre_bits(std::span<const std::uint32_t> 
   return bits;
 }
 
-void PairBits::distances(std::span<const std::uint64_t> centre, std::size_t first, std::span<std::uint16_t> out) const {
+void PairBits::distances(std::span<const std::uint64_t> center, std::size_t first, std::span<std::uint16_t> out) const {
   if (backward_.empty())
-    count_complete(forward_.data() + first * words_, centre.data(), words_, out.size(), out.data());
+    count_complete(forward_.data() + first * words_, center.data(), words_, out.size(), out.data());
   else
-    count_partial(forward_.data() + first * words_, backward_.data() + first * words_, centre.data(), words_, out.size(),
+    count_partial(forward_.data() + first * words_, backward_.data() + first * words_, center.data(), words_, out.size(),
                   out.data());
 }
 

@@ -21,9 +21,9 @@ class PairBits {
   PairBits(const RankingSet& rankings, std::size_t num_items);
 
   std::size_t num_words() const { return words_; }
-  std::vector<std::uint64_t> centre_bits(std::span<const std::uint32_t> position) const;
-  // out[i - first] = strict pairs of ranking i against the centre. O(words) each.
-  void distances(std::span<const std::uint64_t> centre, std::size_t first, std::span<std::uint16_t> out) const;
+  std::vector<std::uint64_t> center_bits(std::span<const std::uint32_t> position) const;
+  // out[i - first] = strict pairs of ranking i against the center. O(words) each.
+  void distances(std::span<const std::uint64_t> center, std::size_t first, std::span<std::uint16_t> out) const;
 
   // Weighted sums over rankings of the pair bits, K weights at a time, by tables over chunks of eight pairs: O(n^2 / 16) adds per
   // ranking and component.

@@ -90,18 +90,18 @@ std::vector<std::uint32_t> Starts::spectral_labels(RandomStream& stream) const {
   const std::size_t count = rankings_.size(), d = dimensions_;
   std::vector<std::uint32_t> labels(count, 0);
   if (d == 0) return labels;
-  std::vector<double> centre(num_components_ * d), nearest(count, infinity), chance(count);
+  std::vector<double> center(num_components_ * d), nearest(count, infinity), chance(count);
   const auto distance = [&](std::size_t i, std::size_t k) {
     double total = 0.0;
     for (std::size_t j = 0; j < d; ++j)
-      total += (scores_[i * d + j] - centre[k * d + j]) * (scores_[i * d + j] - centre[k * d + j]);
+      total += (scores_[i * d + j] - center[k * d + j]) * (scores_[i * d + j] - center[k * d + j]);
     return total;
   };
   for (std::size_t k = 0; k < num_components_; ++k) {
     double total = 0.0;
     for (std::size_t i = 0; i < count; ++i) total += chance[i] = rankings_.weights()[i] * (k == 0 ? 1.0 : nearest[i]);
     const std::size_t pick = total > 0.0 ? stream.categorical(chance) : stream.below(count);
-    std::copy_n(scores_.begin() + static_cast<std::ptrdiff_t>(pick * d), d, centre.begin() + static_cast<std::ptrdiff_t>(k * d));
+    std::copy_n(scores_.begin() + static_cast<std::ptrdiff_t>(pick * d), d, center.begin() + static_cast<std::ptrdiff_t>(k * d));
     for (std::size_t i = 0; i < count; ++i) nearest[i] = std::min(nearest[i], distance(i, k));
   }
   for (int round = 0; round < 20; ++round) {
@@ -122,7 +122,7 @@ std::vector<std::uint32_t> Starts::spectral_labels(RandomStream& stream) const {
     }
     for (std::size_t k = 0; k < num_components_; ++k)
       if (mass[k] > 0.0)
-        for (std::size_t j = 0; j < d; ++j) centre[k * d + j] = moved[k * d + j] / mass[k];
+        for (std::size_t j = 0; j < d; ++j) center[k * d + j] = moved[k * d + j] / mass[k];
   }
   return labels;
 }
@@ -131,7 +131,7 @@ std::vector<std::uint32_t> Starts::kmeans_labels(RandomStream& stream, bool plus
   const std::size_t count = rankings_.size(), n = engine_.num_items();
   std::vector<std::uint32_t> labels(count, 0), least(count, ~std::uint32_t{0});
   std::vector<double> chance(count);
-  const auto draw_centre = [&](bool far) {
+  const auto draw_center = [&](bool far) {
     double total = 0.0;
     for (std::size_t i = 0; i < count; ++i)
       total += chance[i] = rankings_.weights()[i] * (far ? static_cast<double>(least[i]) : 1.0);
@@ -151,17 +151,17 @@ std::vector<std::uint32_t> Starts::kmeans_labels(RandomStream& stream, bool plus
     stream.shuffle(std::span<ItemId>(order).subspan(ranking.size()));
     return order;
   };
-  const auto assign = [&](std::span<const ItemId> centre, std::uint32_t k) {
-    const std::vector<std::uint32_t> distance = engine_.distances(centre);
+  const auto assign = [&](std::span<const ItemId> center, std::uint32_t k) {
+    const std::vector<std::uint32_t> distance = engine_.distances(center);
     for (std::size_t i = 0; i < count; ++i)
       if (distance[i] < least[i]) least[i] = distance[i], labels[i] = k;
   };
-  for (std::size_t k = 0; k < num_components_; ++k) assign(draw_centre(plus_plus && k > 0), static_cast<std::uint32_t>(k));
+  for (std::size_t k = 0; k < num_components_; ++k) assign(draw_center(plus_plus && k > 0), static_cast<std::uint32_t>(k));
   for (int round = 0; round < rounds; ++round) {
     const std::vector<std::uint32_t> before = labels;
     const Parameters means = engine_.from_labels(labels, num_components_);
     std::fill(least.begin(), least.end(), ~std::uint32_t{0});
-    for (std::size_t k = 0; k < num_components_; ++k) assign(means.centre[k], static_cast<std::uint32_t>(k));
+    for (std::size_t k = 0; k < num_components_; ++k) assign(means.center[k], static_cast<std::uint32_t>(k));
     if (labels == before) break;
   }
   return labels;

@@ -26,7 +26,7 @@ class TensorStream : public ::testing::Test {
   ~TensorStream() override { fs::remove_all(folder_); }
 
   std::string draw(const std::string& name, Parameters truth, std::size_t count, std::size_t length = 0) {
-    const std::size_t n = truth.centre[0].size();
+    const std::size_t n = truth.center[0].size();
     std::vector<std::string> items;
     for (std::size_t i = 0; i < n; ++i) items.push_back(fmt::format("i{}", i));
     const MallowsMixture model(items, Unranked::last, std::move(truth), Distance::kendall);

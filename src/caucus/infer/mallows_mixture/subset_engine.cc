@@ -54,9 +54,9 @@ SubsetProbabilities SubsetEngine::at(double theta) const {
   return result;
 }
 
-std::vector<LogProbability> SubsetEngine::evaluate(std::span<const ItemId> centre, double theta, int threads) const {
+std::vector<LogProbability> SubsetEngine::evaluate(std::span<const ItemId> center, double theta, int threads) const {
   const SubsetProbabilities probability = at(theta);
-  const auto position = inverse_order(centre);
+  const auto position = inverse_order(center);
   std::vector<LogProbability> out(num_rankings());
   const Blocks blocks(num_rankings(), 64);
   parallel_for(blocks.count(), threads, [&](std::size_t b) {
@@ -70,9 +70,9 @@ std::vector<LogProbability> SubsetEngine::evaluate(std::span<const ItemId> centr
 }
 
 // Secant steps on the slope of the log-likelihood, kept inside a bracket.
-double SubsetEngine::best_theta(std::span<const ItemId> centre, std::span<const double> mass, double guess, int threads) const {
+double SubsetEngine::best_theta(std::span<const ItemId> center, std::span<const double> mass, double guess, int threads) const {
   const auto slope = [&](double theta) {
-    const std::vector<LogProbability> all = evaluate(centre, theta, threads);
+    const std::vector<LogProbability> all = evaluate(center, theta, threads);
     double total = 0.0;
     for (std::size_t i = 0; i < all.size(); ++i) total += mass[i] * all[i].slope;
     return total;
@@ -96,7 +96,7 @@ double SubsetEngine::best_theta(std::span<const ItemId> centre, std::span<const 
   return now;
 }
 
-double SubsetEngine::step(const Parameters& now, bool move_centres, int threads, Parameters& next) const {
+double SubsetEngine::step(const Parameters& now, bool move_centers, int threads, Parameters& next) const {
   const std::size_t num_components = now.weight.size(), count = num_rankings();
   std::vector<double> joint(count * num_components);
   log_joint(now, threads, joint);
@@ -112,14 +112,14 @@ double SubsetEngine::step(const Parameters& now, bool move_centres, int threads,
   for (std::size_t k = 0; k < num_components; ++k) {
     const double total = sum(mass[k]);
     next.weight[k] = total / total_weight();
-    if (!(total > 1e-9 * total_weight())) continue;  // an empty group keeps its centre and dispersion
-    if (move_centres) {
+    if (!(total > 1e-9 * total_weight())) continue;  // an empty group keeps its center and dispersion
+    if (move_centers) {
       const SubsetProbabilities probability = at(now.theta[k][0]);
-      SubsetSearch search(rankings_, ballots_, mass[k], probability, now.centre[k]);
+      SubsetSearch search(rankings_, ballots_, mass[k], probability, now.center[k]);
       search.run(reach_);
-      next.centre[k] = search.centre();
+      next.center[k] = search.center();
     }
-    next.theta[k] = {best_theta(next.centre[k], mass[k], now.theta[k][0], threads)};
+    next.theta[k] = {best_theta(next.center[k], mass[k], now.theta[k][0], threads)};
   }
   return loglik;
 }
@@ -131,7 +131,7 @@ Parameters SubsetEngine::from_labels(std::span<const std::uint32_t> labels, std:
 void SubsetEngine::log_joint(const Parameters& now, int threads, std::span<double> out) const {
   const std::size_t num_components = now.weight.size();
   for (std::size_t k = 0; k < num_components; ++k) {
-    const std::vector<LogProbability> all = evaluate(now.centre[k], now.theta[k][0], threads);
+    const std::vector<LogProbability> all = evaluate(now.center[k], now.theta[k][0], threads);
     const double log_weight = now.weight[k] > 0.0 ? std::log(now.weight[k]) : -infinity;
     for (std::size_t i = 0; i < all.size(); ++i) out[i * num_components + k] = log_weight + all[i].value;
   }
@@ -139,9 +139,9 @@ void SubsetEngine::log_joint(const Parameters& now, int threads, std::span<doubl
 
 void SubsetEngine::derivatives(const Parameters& now, std::size_t k, std::span<double> score, std::span<double> information) const {
   const double theta = now.theta[k][0], h = 1e-4 * std::max(theta, 1e-2);
-  const auto here = evaluate(now.centre[k], theta, 1), above = evaluate(now.centre[k], theta + h, 1);
+  const auto here = evaluate(now.center[k], theta, 1), above = evaluate(now.center[k], theta + h, 1);
   const double down = std::max(0.0, theta - h);
-  const auto below = evaluate(now.centre[k], down, 1);
+  const auto below = evaluate(now.center[k], down, 1);
   for (std::size_t i = 0; i < here.size(); ++i) {
     score[i] = here[i].slope;
     information[i] = (below[i].slope - above[i].slope) / (theta + h - down);
@@ -162,7 +162,7 @@ Parameters parameters_from_pairs(const RankingSet& rankings, std::size_t num_ite
         mass += rankings.weights()[i];
         pairs.add(rankings[i], rankings.weights()[i], Unranked::absent);
       }
-    result.centre.push_back(find_consensus(pairs, ConsensusMethod::local).order);
+    result.center.push_back(find_consensus(pairs, ConsensusMethod::local).order);
     weight_sum += mass += 0.01 * total;
     result.weight.push_back(mass);
     result.theta.push_back({0.3});

@@ -7,29 +7,29 @@
 
 namespace caucus::mallows_mixture {
 
-// Only the groups are missing data: given the memberships, centre and dispersion of a group maximise the exact likelihood of its
-// ballots, the centre by moves of single items, the dispersion by the root of the slope.
+// Only the groups are missing data: given the memberships, center and dispersion of a group maximise the exact likelihood of its
+// ballots, the center by moves of single items, the dispersion by the root of the slope.
 class SubsetEngine : public Engine {
  public:
   SubsetEngine(const RankingSet& rankings, std::size_t num_items);
-  // Are the recursions of all ballots together small enough, whatever the centre?
+  // Are the recursions of all ballots together small enough, whatever the center?
   static bool affordable(const RankingSet& rankings, std::size_t num_items);
 
   std::size_t num_items() const override { return num_items_; }
   std::size_t num_rankings() const override { return rankings_.size(); }
   double total_weight() const override { return rankings_.total_weight(); }
-  double step(const Parameters& now, bool move_centres, int threads, Parameters& next) const override;
+  double step(const Parameters& now, bool move_centers, int threads, Parameters& next) const override;
   Parameters from_labels(std::span<const std::uint32_t> labels, std::size_t num_components) const override;
   void log_joint(const Parameters& now, int threads, std::span<double> out) const override;
-  std::vector<double> centre_gaps(const Parameters& now, int) const override {
+  std::vector<double> center_gaps(const Parameters& now, int) const override {
     return std::vector<double>(now.weight.size(), infinity);
   }
   void derivatives(const Parameters& now, std::size_t k, std::span<double> score, std::span<double> information) const override;
 
  private:
   SubsetProbabilities at(double theta) const;
-  std::vector<LogProbability> evaluate(std::span<const ItemId> centre, double theta, int threads) const;
-  double best_theta(std::span<const ItemId> centre, std::span<const double> mass, double guess, int threads) const;
+  std::vector<LogProbability> evaluate(std::span<const ItemId> center, double theta, int threads) const;
+  double best_theta(std::span<const ItemId> center, std::span<const double> mass, double guess, int threads) const;
 
   const RankingSet& rankings_;
   std::size_t num_items_;

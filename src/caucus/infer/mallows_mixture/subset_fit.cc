@@ -53,7 +53,7 @@ class Search {
                   [&](int iteration, double loglik) { return tell("em", iteration, loglik) ? &why_ : nullptr; });
   }
 
-  // EM whose likelihoods are estimates: centres may go on moving to and fro, so it rests when two steps in turn gain less than
+  // EM whose likelihoods are estimates: centers may go on moving to and fro, so it rests when two steps in turn gain less than
   // `worth`.
   EmResult noisy_em(const Engine& engine, Parameters now, double worth) {
     EmResult result{now, -infinity, 0, StopReason::iteration_limit, {}};

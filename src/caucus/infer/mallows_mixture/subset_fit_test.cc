@@ -36,7 +36,7 @@ Dataset races(std::size_t n, std::size_t count, const Parameters& truth, std::ve
   std::vector<ItemId> order(n), took_part = identity(n), kept;
   for (std::size_t r = 0; r < count; ++r) {
     const std::size_t k = stream.categorical(truth.weight), length = lengths[r % lengths.size()];
-    draw_mallows(truth.centre[k], truth.theta[k][0], stream, order);
+    draw_mallows(truth.center[k], truth.theta[k][0], stream, order);
     stream.shuffle(std::span<ItemId>(took_part));
     kept.clear();
     for (ItemId item : order)
@@ -77,10 +77,10 @@ class Enumeration {
   }
 
   const std::vector<std::vector<ItemId>>& orders() const { return orders_; }
-  // histogram[i][d]: orders at distance d from the centre that agree with ballot i.
-  std::vector<std::vector<double>> histogram(const std::vector<ItemId>& centre) const {
+  // histogram[i][d]: orders at distance d from the center that agree with ballot i.
+  std::vector<std::vector<double>> histogram(const std::vector<ItemId>& center) const {
     std::vector<std::size_t> distance;
-    for (const auto& order : orders_) distance.push_back(kendall_distance(order, centre));
+    for (const auto& order : orders_) distance.push_back(kendall_distance(order, center));
     std::vector<std::vector<double>> result;
     for (const auto& agree : agree_) {
       result.emplace_back(n_ * (n_ - 1) / 2 + 1, 0.0);
@@ -96,14 +96,14 @@ class Enumeration {
   double loglik(const Parameters& p) const {
     std::vector<double> total(data_.rankings.size(), 0.0);
     for (std::size_t k = 0; k < p.weight.size(); ++k) {
-      const auto counts = histogram(p.centre[k]);
+      const auto counts = histogram(p.center[k]);
       for (std::size_t i = 0; i < total.size(); ++i) total[i] += p.weight[k] * probability(counts[i], p.theta[k][0]);
     }
     double sum = 0.0;
     for (std::size_t i = 0; i < total.size(); ++i) sum += data_.rankings.weights()[i] * std::log(total[i]);
     return sum;
   }
-  // The best theta of one centre for weighted ballots, and its log-likelihood.
+  // The best theta of one center for weighted ballots, and its log-likelihood.
   std::pair<double, double> best_theta(const std::vector<std::vector<double>>& counts, std::span<const double> weight) const {
     const auto loss = [&](double theta) {
       double value = 0.0;
@@ -136,32 +136,32 @@ TEST(MallowsSubsets, PairsEndAtTheMaximumForEverySeed) {
   const Dataset data = races(4, 100'000, truth, {2}, 0, 11);
   const Enumeration all(data);
   double best = -infinity, best_theta = 0.0;
-  std::vector<ItemId> best_centre;
-  for (const auto& centre : all.orders())
-    if (const auto [theta, loglik] = all.best_theta(all.histogram(centre), data.rankings.weights()); loglik > best)
-      best = loglik, best_theta = theta, best_centre = centre;
+  std::vector<ItemId> best_center;
+  for (const auto& center : all.orders())
+    if (const auto [theta, loglik] = all.best_theta(all.histogram(center), data.rankings.weights()); loglik > best)
+      best = loglik, best_theta = theta, best_center = center;
   for (std::uint64_t seed : {1, 2, 3, 4, 5}) {
     const FitResult result = fitted(data, 1, seed);
     EXPECT_NEAR(result.parameters.theta[0][0], best_theta, 1e-6) << seed;
-    EXPECT_EQ(result.parameters.centre[0], best_centre) << seed;
+    EXPECT_EQ(result.parameters.center[0], best_center) << seed;
     EXPECT_NEAR(result.loglik, best, 1e-6) << seed;
     ASSERT_TRUE(result.errors && result.errors->available);
     EXPECT_NEAR(result.parameters.theta[0][0], 0.8, 6.0 * *result.errors->theta[0][0]);
   }
 }
 
-TEST(MallowsSubsets, OneGroupHeldToAllCentres) {
+TEST(MallowsSubsets, OneGroupHeldToAllCenters) {
   for (std::size_t n : {4, 5, 6})
     for (std::size_t tied : {0, 3})
       for (std::uint64_t seed : {1, 2, 3}) {
         RandomStream stream(seed, Purpose::generate, n);
         Parameters truth{{1.0}, {identity(n)}, {{0.5}}};
-        stream.shuffle(std::span<ItemId>(truth.centre[0]));
+        stream.shuffle(std::span<ItemId>(truth.center[0]));
         const Dataset data = races(n, 40, truth, {2, 3, n - 1, 3}, tied, seed);
         const Enumeration all(data);
         double best = -infinity, best_theta = 0.0;
-        for (const auto& centre : all.orders())
-          if (const auto [theta, loglik] = all.best_theta(all.histogram(centre), data.rankings.weights()); loglik > best)
+        for (const auto& center : all.orders())
+          if (const auto [theta, loglik] = all.best_theta(all.histogram(center), data.rankings.weights()); loglik > best)
             best = loglik, best_theta = theta;
         const FitResult result = fitted(data, 1, seed);
         EXPECT_NEAR(result.loglik, all.loglik(result.parameters), 1e-9) << n << ' ' << tied << ' ' << seed;
@@ -170,14 +170,14 @@ TEST(MallowsSubsets, OneGroupHeldToAllCentres) {
       }
 }
 
-// Two groups: plain EM by enumeration from every pair of centres, weights and dispersions free.
-TEST(MallowsSubsets, TwoGroupsHeldToAllPairsOfCentres) {
+// Two groups: plain EM by enumeration from every pair of centers, weights and dispersions free.
+TEST(MallowsSubsets, TwoGroupsHeldToAllPairsOfCenters) {
   const std::size_t n = 4;
   const Parameters truth{{0.6, 0.4}, {{0, 1, 2, 3}, {3, 1, 0, 2}}, {{1.4}, {1.0}}};
   const Dataset data = races(n, 600, truth, {3, 4, 2}, 0, 5);
   const Enumeration all(data);
   std::vector<std::vector<std::vector<double>>> counts;
-  for (const auto& centre : all.orders()) counts.push_back(all.histogram(centre));
+  for (const auto& center : all.orders()) counts.push_back(all.histogram(center));
   double best = -infinity;
   for (std::size_t a = 0; a < counts.size(); ++a)
     for (std::size_t b = a + 1; b < counts.size(); ++b) {
@@ -224,7 +224,7 @@ TEST(MallowsSubsets, CompletionsWithinTheirError) {
   double last = infinity;
   for (std::size_t completions : {64, 512}) {
     const CompletionEngine engine(data.rankings, n, ConsensusMethod::automatic, completions, 3);
-    // The same centre, so that the dispersions are those of one equation.
+    // The same center, so that the dispersions are those of one equation.
     Parameters now = best.parameters, next;
     for (int step = 0; step < 25; ++step) engine.step(now, false, 1, next), now = next;
     const MonteCarloError error = engine.error(now, 1);

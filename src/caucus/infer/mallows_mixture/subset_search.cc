@@ -8,13 +8,13 @@
 namespace caucus::mallows_mixture {
 
 SubsetSearch::SubsetSearch(const RankingSet& rankings, std::span<const std::vector<std::uint32_t>> ballots,
-                           std::span<const double> weight, const SubsetProbabilities& at, std::span<const ItemId> centre)
+                           std::span<const double> weight, const SubsetProbabilities& at, std::span<const ItemId> center)
     : rankings_(rankings),
       ballots_(ballots),
       weight_(weight),
       at_(at),
-      centre_(centre.begin(), centre.end()),
-      position_(inverse_order(centre)),
+      center_(center.begin(), center.end()),
+      position_(inverse_order(center)),
       value_(rankings.size(), 0.0),
       seen_(rankings.size(), 0) {
   for (std::size_t i = 0; i < rankings.size(); ++i) {
@@ -26,10 +26,10 @@ SubsetSearch::SubsetSearch(const RankingSet& rankings, std::span<const std::vect
 }
 
 void SubsetSearch::swap_neighbours(std::size_t place) {
-  std::swap(centre_[place], centre_[place + 1]);
-  std::swap(position_[centre_[place]], position_[centre_[place + 1]]);
+  std::swap(center_[place], center_[place + 1]);
+  std::swap(position_[center_[place]], position_[center_[place + 1]]);
   ++swaps_;
-  for (const ItemId item : {centre_[place], centre_[place + 1]})
+  for (const ItemId item : {center_[place], center_[place + 1]})
     for (const std::uint32_t i : ballots_[item]) {
       if (!(weight_[i] > 0.0) || seen_[i] == swaps_) continue;
       seen_[i] = swaps_;
@@ -45,7 +45,7 @@ bool SubsetSearch::move_best(ItemId item, std::size_t reach) {
   const std::size_t start = position_[item];
   std::size_t best_place = start;
   double best = 1e-12 * (1.0 + size_);
-  const std::size_t last = std::min(centre_.size() - 1, start + reach), first = start - std::min(start, reach);
+  const std::size_t last = std::min(center_.size() - 1, start + reach), first = start - std::min(start, reach);
   for (const std::size_t end : {last, first}) {
     undo_.clear();
     gain_ = 0.0;
@@ -57,13 +57,13 @@ bool SubsetSearch::move_best(ItemId item, std::size_t reach) {
     }
     // Back to where it was.
     for (auto entry = undo_.rbegin(); entry != undo_.rend(); ++entry) value_[entry->first] = entry->second;
-    const auto at = [&](std::size_t place) { return centre_.begin() + static_cast<std::ptrdiff_t>(place); };
+    const auto at = [&](std::size_t place) { return center_.begin() + static_cast<std::ptrdiff_t>(place); };
     if (end > start)
       std::rotate(at(start), at(end), at(end + 1));
     else
       std::rotate(at(end), at(end + 1), at(start + 1));
     for (std::size_t place = std::min(start, end); place <= std::max(start, end); ++place)
-      position_[centre_[place]] = static_cast<std::uint32_t>(place);
+      position_[center_[place]] = static_cast<std::uint32_t>(place);
   }
   for (std::size_t place = start; place != best_place;) {
     const std::size_t next = best_place > place ? place + 1 : place - 1;
@@ -76,7 +76,7 @@ bool SubsetSearch::move_best(ItemId item, std::size_t reach) {
 void SubsetSearch::run(std::size_t reach) {
   for (bool moved = true; moved;) {
     moved = false;
-    for (std::size_t item = 0; item < centre_.size(); ++item) moved = move_best(static_cast<ItemId>(item), reach) || moved;
+    for (std::size_t item = 0; item < center_.size(); ++item) moved = move_best(static_cast<ItemId>(item), reach) || moved;
   }
 }
 

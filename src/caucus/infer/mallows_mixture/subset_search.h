@@ -1,4 +1,4 @@
-// The centre of a Mallows model for weighted ballots of subsets: moves of single items while the exact likelihood gains.
+// The center of a Mallows model for weighted ballots of subsets: moves of single items while the exact likelihood gains.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +15,11 @@ class SubsetSearch {
  public:
   // ballots[item]: the rankings that list it.
   SubsetSearch(const RankingSet& rankings, std::span<const std::vector<std::uint32_t>> ballots, std::span<const double> weight,
-               const SubsetProbabilities& at, std::span<const ItemId> centre);
+               const SubsetProbabilities& at, std::span<const ItemId> center);
 
   // Moves items by up to `reach` places until no move gains.
   void run(std::size_t reach);
-  const std::vector<ItemId>& centre() const { return centre_; }
+  const std::vector<ItemId>& center() const { return center_; }
 
  private:
   // Only ballots that list one of two neighbours see that they change places.
@@ -31,7 +31,7 @@ class SubsetSearch {
   std::span<const std::vector<std::uint32_t>> ballots_;
   std::span<const double> weight_;
   const SubsetProbabilities& at_;
-  std::vector<ItemId> centre_;
+  std::vector<ItemId> center_;
   std::vector<std::uint32_t> position_;
   std::vector<double> value_;  // log P of each ballot
   double gain_ = 0.0;          // since undo_ was empty

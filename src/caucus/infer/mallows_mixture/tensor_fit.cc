@@ -22,7 +22,7 @@ Parameters to_parameters(const tensor::MallowsPair& pair) {
   for (std::size_t r = 0; r < 2; ++r) {
     parameters.weight.push_back(pair.weight[r]);
     parameters.theta.push_back({pair.theta[r]});
-    parameters.centre.push_back(pair.centre[r]);
+    parameters.center.push_back(pair.center[r]);
   }
   return parameters;
 }
@@ -228,7 +228,7 @@ FitResult fit_by_tensor(RankingStream& rankings, const MallowsOptions& options, 
   result.loglik = total.loglik;
   result.entropy = total.entropy;
   result.trace.push_back(total.loglik);
-  result.centre_gaps =
+  result.center_gaps =
       consensus_gaps(result.parameters, total.mass, total.pairs, rankings.total_weight(), options.consensus, limits_of(run));
   warn_about_groups(result, n, rankings.total_weight());
   return result;

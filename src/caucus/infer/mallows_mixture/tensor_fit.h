@@ -13,7 +13,7 @@ FitResult fit_by_tensor(const Dataset& data, const MallowsOptions& options, cons
 
 // The same without `polish` from rankings that go by: one pass for the counts, one for the log-likelihood, and one for each item
 // that the degenerate branch takes off. Holds counts and a piece of the rankings. Complete: log-likelihood, entropy, gaps of the
-// centres and warnings are filled in.
+// centers and warnings are filled in.
 FitResult fit_by_tensor(RankingStream& rankings, const MallowsOptions& options, const Run& run);
 
 }  // namespace caucus::mallows_mixture

@@ -126,13 +126,13 @@ Stability bootstrap(const RankingSet& rankings, std::size_t num_items, const Par
     for (std::size_t k = 0; k < num_components; ++k)
       for (std::size_t l = 0; l < num_components; ++l)
         cost[k * num_components + l] =
-            static_cast<double>(kendall_distance(fitted.centre[k], fit.centre[l])) + std::abs(fitted.weight[k] - fit.weight[l]);
+            static_cast<double>(kendall_distance(fitted.center[k], fit.center[l])) + std::abs(fitted.weight[k] - fit.weight[l]);
     const std::vector<std::size_t> match = solve_assignment(cost, num_components);
     for (std::size_t k = 0; k < num_components; ++k) {
-      const std::vector<ItemId>& centre = fit.centre[match[k]];
-      result.unchanged[k] += centre == fitted.centre[k];
+      const std::vector<ItemId>& center = fit.center[match[k]];
+      result.unchanged[k] += center == fitted.center[k];
       for (std::size_t i = 0; i < n; ++i)
-        for (std::size_t j = i + 1; j < n; ++j) result.pairs[k][centre[i] * n + centre[j]] += 1.0;
+        for (std::size_t j = i + 1; j < n; ++j) result.pairs[k][center[i] * n + center[j]] += 1.0;
       weights[k].push_back(fit.weight[match[k]]);
       thetas[k].push_back(fit.theta[match[k]][0]);
     }

@@ -14,7 +14,7 @@ struct StandardErrors {
   std::vector<std::optional<double>> weight;              // K; empty for a weight at 0 or 1
   std::vector<std::vector<std::optional<double>>> theta;  // K; empty for a dispersion at a bound
 };
-// Observed information by Louis (1982), centres held fixed. O(N p^2), p parameters, at most 400.
+// Observed information by Louis (1982), centers held fixed. O(N p^2), p parameters, at most 400.
 StandardErrors standard_errors(const Engine& engine, const Parameters& parameters, std::span<const double> ranking_weights,
                                int threads);
 
@@ -26,7 +26,7 @@ struct Stability {
   std::vector<std::pair<double, double>> weight_interval, theta_interval;  // 95% percentile; theta only with one per component
 };
 // Resamples the counts of the distinct rankings (multinomial), continues EM from the fit, and matches components by the least
-// total distance of their centres.
+// total distance of their centers.
 Stability bootstrap(const RankingSet& rankings, std::size_t num_items, const Parameters& fitted, const EmOptions& options,
                     const MakeEngine& make_engine, int resamples, const Run& run);
 

@@ -55,7 +55,7 @@ class TopCounts {
 };
 
 // One pass in fixed blocks. `deleted` items are taken out of every ranking first, and the others renumbered in ascending order: for
-// a contiguous rest of both centres this leaves a mixture of the same weights and scales (methods of HANDLE-DEGENERATE-CASES).
+// a contiguous rest of both centers this leaves a mixture of the same weights and scales (methods of HANDLE-DEGENERATE-CASES).
 TopCounts count_rankings(const RankingSet& rankings, std::size_t num_items, int threads, std::span<const ItemId> deleted = {});
 
 // Where the learner gets its counts: called once with nothing deleted, and again for each prefix that the degenerate branch takes

@@ -69,7 +69,7 @@ void keep_best(std::vector<Candidate>& candidates, std::size_t limit) {
   std::vector<Candidate> kept;
   for (Candidate& candidate : candidates) {
     const bool known =
-        std::any_of(kept.begin(), kept.end(), [&](const Candidate& other) { return same_centres(other.pair, candidate.pair); });
+        std::any_of(kept.begin(), kept.end(), [&](const Candidate& other) { return same_centers(other.pair, candidate.pair); });
     if (!known) kept.push_back(std::move(candidate));
     if (kept.size() == limit) break;
   }
@@ -105,10 +105,10 @@ std::vector<Candidate> explain_by_moved_items(const TopCounts& counts, std::size
         const ItemId a = exchanged ? two.b : two.a, b = exchanged ? two.a : two.b;
         Candidate candidate;
         candidate.rest = "moved items";
-        for (std::size_t r = 0; r < 2; ++r) candidate.pair.centre[r] = place(others, a, pattern.a[r], b, pattern.b[r]);
+        for (std::size_t r = 0; r < 2; ++r) candidate.pair.center[r] = place(others, a, pattern.a[r], b, pattern.b[r]);
         // The others keep their ratio, so log P falls by theta per rank of the first ranking.
-        const std::array<std::vector<std::uint32_t>, 2> rank{ranks_of(candidate.pair.centre[0]),
-                                                             ranks_of(candidate.pair.centre[1])};
+        const std::array<std::vector<std::uint32_t>, 2> rank{ranks_of(candidate.pair.center[0]),
+                                                             ranks_of(candidate.pair.center[1])};
         double sw = 0.0, sp = 0.0, sl = 0.0, spp = 0.0, spl = 0.0;
         for (ItemId item : others) {
           const double w = counts.first(item) / total, p = rank[0][item];
@@ -168,7 +168,7 @@ std::vector<Candidate> explain_exhaustively(const TopCounts& counts, double thet
       for (const double weight : {0.2, 0.5, 0.8}) {
         Candidate candidate;
         candidate.rest = "exhaustive";
-        candidate.pair.centre = {orders[first], orders[second]};
+        candidate.pair.center = {orders[first], orders[second]};
         candidate.pair.theta = {theta, theta};
         candidate.pair.weight = {weight, 1.0 - weight};
         candidate.score = score(candidate.pair, tables);
@@ -244,10 +244,10 @@ Degenerate handle_degenerate_cases(const TopCounts& counts, const CountSource& s
         below = explain_exhaustively(rest, theta, 4);
       }
       for (Candidate& candidate : below) {
-        for (auto& centre : candidate.pair.centre) {
+        for (auto& center : candidate.pair.center) {
           std::vector<ItemId> whole(prefix);
-          for (ItemId item : centre) whole.push_back(left[item]);
-          centre = std::move(whole);
+          for (ItemId item : center) whole.push_back(left[item]);
+          center = std::move(whole);
         }
         candidate.pair = options.climb ? score.climb(candidate.pair, n <= 12, options.stop) : score.fit_parameters(candidate.pair);
         candidate.score = score(candidate.pair);
@@ -268,14 +268,14 @@ Degenerate handle_degenerate_cases(const TopCounts& counts, const CountSource& s
   // Both explain the counts: the deeper look decides only what the shallow one cannot see, so it must not lose by more than noise.
   constexpr double noise_units = 3.0;
   bool recurse = !recursive.empty() && (found.empty() || recursive.front().score > found.front().score - noise_units);
-  if (recurse && !found.empty() && same_centres(recursive.front().pair, found.front().pair)) recurse = false;
+  if (recurse && !found.empty() && same_centers(recursive.front().pair, found.front().pair)) recurse = false;
   // One ranking with two scales is the simplest of all: the others must gain more than the number of pairs of rankings like theirs
   // would give by chance.
   std::vector<Candidate>& leader = recurse ? recursive : found;
   const std::vector<double> log_at_distance = log_rankings_at_distance(n);
   if (leader.empty() ||
       one_ranking.score >
-          leader.front().score - log_at_distance[kendall(leader.front().pair.centre[0], leader.front().pair.centre[1])]) {
+          leader.front().score - log_at_distance[kendall(leader.front().pair.center[0], leader.front().pair.center[1])]) {
     result.best = one_ranking;
     result.branch = Branch::one_ranking;
     for (const auto* list : {&found, &recursive}) result.others.insert(result.others.end(), list->begin(), list->end());

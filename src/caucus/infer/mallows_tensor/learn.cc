@@ -23,7 +23,7 @@ void sort_candidates(std::vector<Candidate>& candidates) {
 
 void add_new(std::vector<Candidate>& candidates, Candidate candidate) {
   for (Candidate& known : candidates)
-    if (same_centres(known.pair, candidate.pair)) {
+    if (same_centers(known.pair, candidate.pair)) {
       if (candidate.score > known.score) known = std::move(candidate);
       return;
     }
@@ -34,7 +34,7 @@ void order_by_weight(MallowsPair& pair) {
   if (pair.weight[0] >= pair.weight[1]) return;
   std::swap(pair.weight[0], pair.weight[1]);
   std::swap(pair.theta[0], pair.theta[1]);
-  std::swap(pair.centre[0], pair.centre[1]);
+  std::swap(pair.center[0], pair.center[1]);
 }
 
 }  // namespace
@@ -102,7 +102,7 @@ std::vector<Candidate> learn_by_decomposition(const TopCounts& counts, const Lea
     MallowsPair sorted;
     sorted.weight = top.weight;
     sorted.theta = top.theta;
-    sorted.centre = top.order;
+    sorted.center = top.order;
     consider(std::move(sorted), star, "prefix");
     add_new(candidates, std::move(best));
   }
@@ -161,7 +161,7 @@ LearnResult learn_two_mallows(const TopCounts& counts, const CountSource& source
         const Candidate chosen = candidates.front();
         sort_candidates(candidates);
         const auto found = std::find_if(candidates.begin(), candidates.end(),
-                                        [&](const Candidate& c) { return same_centres(c.pair, chosen.pair); });
+                                        [&](const Candidate& c) { return same_centers(c.pair, chosen.pair); });
         std::rotate(candidates.begin(), found, found + 1);
       }
     }
@@ -177,7 +177,7 @@ LearnResult learn_two_mallows(const TopCounts& counts, const CountSource& source
   if (candidates.size() > 8) {
     // The simplest explanation stays among those handed on, however it scores.
     const auto one =
-        std::find_if(candidates.begin(), candidates.end(), [](const Candidate& c) { return c.pair.centre[0] == c.pair.centre[1]; });
+        std::find_if(candidates.begin(), candidates.end(), [](const Candidate& c) { return c.pair.center[0] == c.pair.center[1]; });
     if (one != candidates.end() && one - candidates.begin() >= 8) std::swap(candidates[7], *one);
     candidates.resize(8);
   }

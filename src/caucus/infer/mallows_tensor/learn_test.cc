@@ -21,7 +21,7 @@ void expect_exact(const LearnOptions& options) {
     worst = std::max(worst, error);
     EXPECT_LT(error, 1e-8) << "instance " << instance << ", " << name_of(result.branch) << ", weight " << truth.weight[0]
                            << ", theta " << truth.theta[0] << " " << truth.theta[1] << ", distance "
-                           << kendall(truth.centre[0], truth.centre[1]) << ", conditioning " << result.conditioning;
+                           << kendall(truth.center[0], truth.center[1]) << ", conditioning " << result.conditioning;
   }
   EXPECT_EQ(by_decomposition, 1000);
   testing::Test::RecordProperty("worst_error", std::to_string(worst));
@@ -96,7 +96,7 @@ TEST(MallowsTensor, ReverseRankingIsSeenByTopThreeAndNotByPairs) {
     do {
       double p = 0.0;
       for (std::size_t r = 0; r < 2; ++r)
-        p += 0.5 * std::exp(-theta * static_cast<double>(kendall(order, truth.centre[r])) - log_z);
+        p += 0.5 * std::exp(-theta * static_cast<double>(kendall(order, truth.center[r])) - log_z);
       for (std::size_t i = 0; i < 6; ++i)
         for (std::size_t j = i + 1; j < 6; ++j) before[order[i] * 6 + order[j]] += p;
     } while (std::next_permutation(order.begin(), order.end()));

@@ -58,8 +58,8 @@ std::vector<std::uint32_t> ranks_of(const std::vector<ItemId>& order) {
   return ranks;
 }
 
-bool same_centres(const MallowsPair& a, const MallowsPair& b) {
-  return a.centre == b.centre || (a.centre[0] == b.centre[1] && a.centre[1] == b.centre[0]);
+bool same_centers(const MallowsPair& a, const MallowsPair& b) {
+  return a.center == b.center || (a.center[0] == b.center[1] && a.center[1] == b.center[0]);
 }
 
 std::size_t kendall(const std::vector<ItemId>& a, const std::vector<ItemId>& b) {

@@ -13,10 +13,10 @@ namespace caucus::tensor {
 struct MallowsPair {
   std::array<double, 2> weight{0.5, 0.5};
   std::array<double, 2> theta{1.0, 1.0};      // phi = exp(-theta)
-  std::array<std::vector<ItemId>, 2> centre;  // best first
+  std::array<std::vector<ItemId>, 2> center;  // best first
 };
 
-// Largest dispersion the learner returns: at 20 a ranking differs from its centre once in 10^8.
+// Largest dispersion the learner returns: at 20 a ranking differs from its center once in 10^8.
 inline constexpr double max_pair_theta = 20.0;
 
 // f[p * n + j] = P(the item of central rank p stands at position j) under a Mallows model of n items; ranks and positions from 0.
@@ -26,7 +26,7 @@ std::vector<double> position_table(double theta, std::size_t n);
 // The chance of the item of each central rank to be first: q^p / Z_n. O(n), where a ModelTable takes O(n^3).
 std::vector<double> first_places(double theta, std::size_t n);
 
-// Everything about one Mallows model that does not depend on its centre.
+// Everything about one Mallows model that does not depend on its center.
 struct ModelTable {
   ModelTable(double theta, std::size_t n);
 
@@ -47,7 +47,7 @@ struct ModelTable {
 std::vector<std::uint32_t> ranks_of(const std::vector<ItemId>& order);
 
 // The same two rankings, in either order?
-bool same_centres(const MallowsPair& a, const MallowsPair& b);
+bool same_centers(const MallowsPair& a, const MallowsPair& b);
 
 // Number of pairs that the two orders put the other way round.
 std::size_t kendall(const std::vector<ItemId>& a, const std::vector<ItemId>& b);

@@ -68,17 +68,17 @@ void PairPolisher::set_bits(std::span<const ItemId> order, std::span<std::uint64
 }
 
 PairPolisher::Tally PairPolisher::tally(const MallowsPair& pair, bool with_pairs) const {
-  std::array<std::vector<std::uint64_t>, 2> centre;
+  std::array<std::vector<std::uint64_t>, 2> center;
   for (std::size_t r = 0; r < 2; ++r) {
-    centre[r].resize(words_);
-    set_bits(pair.centre[r], centre[r]);
+    center[r].resize(words_);
+    set_bits(pair.center[r], center[r]);
   }
   const std::size_t side = num_pairs_ + 1;
   const auto cell_of = [&](std::size_t i) {
     std::size_t d1 = 0, d2 = 0;
     for (std::size_t w = 0; w < words_; ++w) {
-      d1 += static_cast<std::size_t>(std::popcount(bits_[i * words_ + w] ^ centre[0][w]));
-      d2 += static_cast<std::size_t>(std::popcount(bits_[i * words_ + w] ^ centre[1][w]));
+      d1 += static_cast<std::size_t>(std::popcount(bits_[i * words_ + w] ^ center[0][w]));
+      d2 += static_cast<std::size_t>(std::popcount(bits_[i * words_ + w] ^ center[1][w]));
     }
     return d1 * side + d2;
   };
@@ -116,11 +116,11 @@ PairPolisher::Tally PairPolisher::tally(const MallowsPair& pair, bool with_pairs
   return result;
 }
 
-double PairPolisher::step(const Tally& tally, const MallowsPair& now, bool move_centres, MallowsPair& next, double* entropy) const {
+double PairPolisher::step(const Tally& tally, const MallowsPair& now, bool move_centers, MallowsPair& next, double* entropy) const {
   const LogDensity density(now, num_items_);
   double loglik = 0.0, weight1 = 0.0, unsure = 0.0;
   std::array<double, 2> distance{};
-  std::vector<double> forward1(move_centres ? num_pairs_ : 0, 0.0), forward(move_centres ? num_pairs_ : 0, 0.0);
+  std::vector<double> forward1(move_centers ? num_pairs_ : 0, 0.0), forward(move_centers ? num_pairs_ : 0, 0.0);
   for (std::size_t c = 0; c < tally.cells.size(); ++c) {
     const Cell& cell = tally.cells[c];
     double share = 0.0;
@@ -129,7 +129,7 @@ double PairPolisher::step(const Tally& tally, const MallowsPair& now, bool move_
     distance[0] += cell.count * share * cell.d1;
     distance[1] += cell.count * (1.0 - share) * cell.d2;
     if (share > 0.0 && share < 1.0) unsure -= cell.count * (share * std::log(share) + (1.0 - share) * std::log1p(-share));
-    if (!move_centres) continue;
+    if (!move_centers) continue;
     const double* row = tally.forward.data() + c * num_pairs_;
     for (std::size_t p = 0; p < num_pairs_; ++p) {
       forward1[p] += share * row[p];
@@ -141,7 +141,7 @@ double PairPolisher::step(const Tally& tally, const MallowsPair& now, bool move_
   const std::array<double, 2> weight{weight1, total_ - weight1};
   for (std::size_t r = 0; r < 2; ++r) {
     double spent = distance[r];
-    if (move_centres && weight[r] > 1e-9 * total_) {
+    if (move_centers && weight[r] > 1e-9 * total_) {
       PairMatrix pairs(num_items_);
       for (std::size_t b = 1; b < num_items_; ++b)
         for (std::size_t a = 0; a < b; ++a) {
@@ -151,9 +151,9 @@ double PairPolisher::step(const Tally& tally, const MallowsPair& now, bool move_
           pairs(b, a) = weight[r] - ahead;
         }
       Consensus best = find_consensus(pairs);
-      // A centre moves for a real gain only, so that ties and rounding do not make it wander.
+      // A center moves for a real gain only, so that ties and rounding do not make it wander.
       if (best.cost < distance[r] - 1e-9 * weight[r]) {
-        next.centre[r] = std::move(best.order);
+        next.center[r] = std::move(best.order);
         spent = best.cost;
       }
     }
@@ -193,7 +193,7 @@ bool PairPolisher::exchange(const Tally& tally, MallowsPair& pair, double loglik
     // Exchanging neighbours moves a ranking's distance by one: up where it agreed, down where it did not.
     const bool a_small = a < b;
     const std::size_t p = a_small ? pair_index(a, b) : pair_index(b, a);
-    const std::array<std::vector<std::uint32_t>, 2> rank{ranks_of(pair.centre[0]), ranks_of(pair.centre[1])};
+    const std::array<std::vector<std::uint32_t>, 2> rank{ranks_of(pair.center[0]), ranks_of(pair.center[1])};
     const bool ahead1 = rank[0][a] < rank[0][b], ahead2 = rank[1][a] < rank[1][b];
     cells.clear();
     for (std::size_t c = 0; c < tally.cells.size(); ++c) {
@@ -217,15 +217,15 @@ bool PairPolisher::exchange(const Tally& tally, MallowsPair& pair, double loglik
     }
   };
   for (std::size_t r = 0; r < 2; ++r) {
-    const std::vector<std::uint32_t> other = ranks_of(pair.centre[1 - r]);
+    const std::vector<std::uint32_t> other = ranks_of(pair.center[1 - r]);
     for (std::size_t p = 0; p + 1 < num_items_; ++p) {
-      const ItemId a = pair.centre[r][p], b = pair.centre[r][p + 1];
+      const ItemId a = pair.center[r][p], b = pair.center[r][p + 1];
       MallowsPair next = pair;
-      std::swap(next.centre[r][p], next.centre[r][p + 1]);
+      std::swap(next.center[r][p], next.center[r][p + 1]);
       consider(next, a, b, r == 0, r == 1);
       const std::uint32_t pa = other[a], pb = other[b];
       if (pa + 1 != pb && pb + 1 != pa) continue;
-      std::swap(next.centre[1 - r][pa], next.centre[1 - r][pb]);
+      std::swap(next.center[1 - r][pa], next.center[1 - r][pb]);
       consider(next, a, b, true, true);
     }
   }
@@ -269,21 +269,21 @@ PolishResult PairPolisher::run(MallowsPair start, const PolishOptions& options) 
       loglik = fit_cells(counts.cells, now, num_items_, 0);
       break;
     }
-    // EM until a centre moves or nothing gains.
+    // EM until a center moves or nothing gains.
     bool moved = false, converged = false;
     while (!moved && !converged) {
       MallowsPair one, two;
       const double before = step(counts, now, true, one);
       result.trace.push_back(before);
       ++result.iterations;
-      if (!(one.centre == now.centre)) {
+      if (!(one.center == now.center)) {
         now = std::move(one);
         moved = true;
         break;
       }
       const double middle = step(counts, one, true, two);
       ++result.iterations;
-      if (!(two.centre == one.centre)) {
+      if (!(two.center == one.center)) {
         now = std::move(two);
         moved = true;
         break;
@@ -339,7 +339,7 @@ PolishResult PairPolisher::run(MallowsPair start, const PolishOptions& options) 
     }
     if (!going) {
       MallowsPair ignored;
-      // The centres may have moved in the last step: then the cells are those of the new ones.
+      // The centers may have moved in the last step: then the cells are those of the new ones.
       loglik = step(moved ? tally(now, false) : counts, now, false, ignored, &result.entropy);
     }
   }
@@ -349,7 +349,7 @@ PolishResult PairPolisher::run(MallowsPair start, const PolishOptions& options) 
   if (result.pair.weight[0] < result.pair.weight[1]) {
     std::swap(result.pair.weight[0], result.pair.weight[1]);
     std::swap(result.pair.theta[0], result.pair.theta[1]);
-    std::swap(result.pair.centre[0], result.pair.centre[1]);
+    std::swap(result.pair.center[0], result.pair.center[1]);
   }
   return result;
 }

@@ -1,8 +1,8 @@
 // EM for two Mallows models on complete rankings of few items, from any start: what `--polish on` does.
 //
-// Given both centres, the likelihood sees a ranking only through its two distances (d1, d2). One pass over the rankings tallies
+// Given both centers, the likelihood sees a ranking only through its two distances (d1, d2). One pass over the rankings tallies
 // these cells, and how often each pair of items stands in each order within a cell. From the tally every EM iteration is exact and
-// costs O(cells n^2), whatever the number of rankings, until a centre moves and the tally is made anew.
+// costs O(cells n^2), whatever the number of rankings, until a center moves and the tally is made anew.
 #pragma once
 
 #include <array>
@@ -21,10 +21,10 @@ namespace caucus::tensor {
 struct PolishOptions {
   int iterations = 5000;     // most EM iterations
   double tolerance = 1e-12;  // relative gain of log-likelihood over one cycle that counts as converged
-  bool accelerate = true;    // SQUAREM on weight and scales while the centres rest
-  // Where EM rests, try to exchange neighbours in a centre or in both: leaves shallow local optima. Such moves, and the choice
-  // between ends of several starts, are judged by log-likelihood minus log(number of rankings at the distance of the two centres),
-  // which keeps chance from pulling equal centres apart: pairs of rankings d apart are that many times as many as equal ones.
+  bool accelerate = true;    // SQUAREM on weight and scales while the centers rest
+  // Where EM rests, try to exchange neighbours in a center or in both: leaves shallow local optima. Such moves, and the choice
+  // between ends of several starts, are judged by log-likelihood minus log(number of rankings at the distance of the two centers),
+  // which keeps chance from pulling equal centers apart: pairs of rankings d apart are that many times as many as equal ones.
   bool exchange = true;
   std::function<bool()> stop;  // asked once per tally and every 100 iterations
 };
@@ -53,9 +53,9 @@ class PairPolisher {
   static void set_bits(std::span<const ItemId> order, std::span<std::uint64_t> out);
 
   PolishResult run(MallowsPair start, const PolishOptions& options = {}) const;
-  // The log-likelihood of the centres of `pair` at their best weights and scales. One pass.
+  // The log-likelihood of the centers of `pair` at their best weights and scales. One pass.
   MallowsPair fit_parameters(MallowsPair pair, double& loglik) const;
-  // run() from the `finalists` starts whose centres explain the rankings best; the best end.
+  // run() from the `finalists` starts whose centers explain the rankings best; the best end.
   PolishResult run_best(std::span<const MallowsPair> starts, std::size_t finalists, const PolishOptions& options = {}) const;
 
   double log_likelihood(const MallowsPair& pair) const;
@@ -70,9 +70,9 @@ class PairPolisher {
     std::vector<double> forward;  // [cell][pair]: weight with a before b, a < b
   };
   Tally tally(const MallowsPair& pair, bool with_pairs) const;
-  double step(const Tally& tally, const MallowsPair& now, bool move_centres, MallowsPair& next, double* entropy = nullptr) const;
+  double step(const Tally& tally, const MallowsPair& now, bool move_centers, MallowsPair& next, double* entropy = nullptr) const;
   bool exchange(const Tally& tally, MallowsPair& pair, double loglik) const;
-  double penalty(const MallowsPair& pair) const { return log_at_distance_[kendall(pair.centre[0], pair.centre[1])]; }
+  double penalty(const MallowsPair& pair) const { return log_at_distance_[kendall(pair.center[0], pair.center[1])]; }
   static double fit_cells(std::span<const Cell> cells, MallowsPair& pair, std::size_t num_items, int steps);
 
   std::size_t num_items_;

@@ -11,45 +11,45 @@ namespace caucus::tensor {
 namespace {
 
 double slow_log_likelihood(const RankingSet& rankings, const MallowsPair& pair) {
-  const std::size_t n = pair.centre[0].size();
+  const std::size_t n = pair.center[0].size();
   double sum = 0.0;
   for (std::size_t i = 0; i < rankings.size(); ++i) {
     const std::vector<ItemId> order(rankings[i].items().begin(), rankings[i].items().end());
     double p = 0.0;
     for (std::size_t r = 0; r < 2; ++r)
       p += pair.weight[r] *
-           std::exp(-pair.theta[r] * static_cast<double>(kendall(order, pair.centre[r])) - log_normalizer(pair.theta[r], n));
+           std::exp(-pair.theta[r] * static_cast<double>(kendall(order, pair.center[r])) - log_normalizer(pair.theta[r], n));
     sum += rankings.weight(i) * std::log(p);
   }
   return sum;
 }
 
-// A plain EM iteration, ranking by ranking, centres by trying all orders.
+// A plain EM iteration, ranking by ranking, centers by trying all orders.
 MallowsPair slow_step(const RankingSet& rankings, const MallowsPair& now) {
-  const std::size_t n = now.centre[0].size();
+  const std::size_t n = now.center[0].size();
   std::array<std::vector<double>, 2> share;
   for (std::size_t i = 0; i < rankings.size(); ++i) {
     const std::vector<ItemId> order(rankings[i].items().begin(), rankings[i].items().end());
     std::array<double, 2> p{};
     for (std::size_t r = 0; r < 2; ++r)
       p[r] = now.weight[r] *
-             std::exp(-now.theta[r] * static_cast<double>(kendall(order, now.centre[r])) - log_normalizer(now.theta[r], n));
+             std::exp(-now.theta[r] * static_cast<double>(kendall(order, now.center[r])) - log_normalizer(now.theta[r], n));
     for (std::size_t r = 0; r < 2; ++r) share[r].push_back(rankings.weight(i) * p[r] / (p[0] + p[1]));
   }
   MallowsPair next = now;
   for (std::size_t r = 0; r < 2; ++r) {
     double weight = 0.0, least = infinity;
     for (double value : share[r]) weight += value;
-    std::vector<ItemId> centre = identity(n);
+    std::vector<ItemId> center = identity(n);
     do {
       double spent = 0.0;
       for (std::size_t i = 0; i < rankings.size(); ++i)
-        spent += share[r][i] * static_cast<double>(kendall({rankings[i].items().begin(), rankings[i].items().end()}, centre));
+        spent += share[r][i] * static_cast<double>(kendall({rankings[i].items().begin(), rankings[i].items().end()}, center));
       if (spent < least - 1e-9) {
         least = spent;
-        next.centre[r] = centre;
+        next.center[r] = center;
       }
-    } while (std::next_permutation(centre.begin(), centre.end()));
+    } while (std::next_permutation(center.begin(), center.end()));
     next.weight[r] = weight / rankings.total_weight();
     next.theta[r] = solve_mallows_theta(least, weight, n, {});
   }
@@ -95,7 +95,7 @@ TEST(PairPolisher, LikelihoodNeverFallsAndThreadsDoNotMatter) {
     for (std::size_t i = 1; i < one.trace.size(); ++i)
       EXPECT_GE(one.trace[i], one.trace[i - 1] - 1e-9 * std::abs(one.trace[i - 1]));
     EXPECT_EQ(one.loglik, four.loglik);
-    EXPECT_EQ(one.pair.centre, four.pair.centre);
+    EXPECT_EQ(one.pair.center, four.pair.center);
     EXPECT_EQ(one.pair.theta, four.pair.theta);
     EXPECT_NEAR(one.loglik, slow_log_likelihood(rankings, one.pair), 1e-9 * std::abs(one.loglik));
   }
@@ -109,19 +109,19 @@ TEST(PairPolisher, WeightThreeIsThreeCopies) {
   for (double& weight : tripled) weight *= 3.0;
   const PolishResult one = PairPolisher(rankings, 6, 1).run(start),
                      three = PairPolisher(rankings.with_weights(tripled), 6, 1).run(start);
-  EXPECT_EQ(one.pair.centre, three.pair.centre);
+  EXPECT_EQ(one.pair.center, three.pair.center);
   EXPECT_NEAR(one.pair.theta[0], three.pair.theta[0], 1e-5);
   EXPECT_NEAR(3.0 * one.loglik, three.loglik, 1e-7 * std::abs(three.loglik));
 }
 
-// Two disjoint exchanges between the centres, wrongly paired: every ranking is as far from one as from the other, and EM cannot
+// Two disjoint exchanges between the centers, wrongly paired: every ranking is as far from one as from the other, and EM cannot
 // move.
 TEST(PairPolisher, ExchangeLeavesAWrongPairing) {
   const MallowsPair truth = make_pair(0.5, 2.5, 2.5, {0, 1, 2, 3, 4, 5}, {1, 0, 2, 3, 5, 4});
   const RankingSet rankings = draw_rankings(truth, 50000, 9);
   const PairPolisher polisher(rankings, 6, 1);
   const MallowsPair wrong = make_pair(0.5, 2.5, 2.5, {0, 1, 2, 3, 5, 4}, {1, 0, 2, 3, 4, 5});
-  EXPECT_TRUE(same_centres(polisher.run(wrong).pair, truth));
+  EXPECT_TRUE(same_centers(polisher.run(wrong).pair, truth));
 }
 
 TEST(PairPolisher, PolishedAtLeastAsLikelyAsTheStart) {
@@ -143,9 +143,9 @@ TEST(PairPolisher, PolishedAtLeastAsLikelyAsTheStart) {
 TEST(TensorStart, ThreeMallowsModels) {
   // First-position profiles of three separated models from 200,000 rankings: errors are a few standard errors, 3 / sqrt(N w) <
   // 0.015.
-  const std::vector<std::vector<ItemId>> centre{{0, 1, 2, 3, 4, 5, 6, 7}, {7, 5, 6, 3, 2, 4, 0, 1}, {3, 0, 7, 4, 1, 6, 2, 5}};
+  const std::vector<std::vector<ItemId>> center{{0, 1, 2, 3, 4, 5, 6, 7}, {7, 5, 6, 3, 2, 4, 0, 1}, {3, 0, 7, 4, 1, 6, 2, 5}};
   const std::vector<double> theta{0.9, 0.7, 1.1}, weight{0.5, 0.3, 0.2};
-  const RankingSet rankings = draw_rankings(centre, theta, weight, 200000, 77);
+  const RankingSet rankings = draw_rankings(center, theta, weight, 200000, 77);
   const TensorStart start = tensor_start(rankings, 8, 3, 1);
   EXPECT_LT(start.residual, 0.05);
   std::array<bool, 3> used{};
@@ -155,7 +155,7 @@ TEST(TensorStart, ThreeMallowsModels) {
     std::size_t which = 0;
     for (std::size_t s = 0; s < 3; ++s) {
       double distance = 0.0;
-      for (std::size_t p = 0; p < 8; ++p) distance += std::abs(start.first[s][centre[k][p]] - table.first[p]);
+      for (std::size_t p = 0; p < 8; ++p) distance += std::abs(start.first[s][center[k][p]] - table.first[p]);
       if (distance < best) {
         best = distance;
         which = s;

@@ -143,22 +143,22 @@ TEST(InferTopK, ReadsWeightsScalesAndPrefixesOffExactMoments) {
   EXPECT_NEAR(top.weight[first], 0.3, 1e-9);
   EXPECT_NEAR(top.theta[first], 0.5, 1e-9);
   EXPECT_NEAR(top.theta[1 - first], 1.1, 1e-9);
-  EXPECT_EQ(top.prefix[first], truth.centre[0]);
-  EXPECT_EQ(top.prefix[1 - first], truth.centre[1]);
+  EXPECT_EQ(top.prefix[first], truth.center[0]);
+  EXPECT_EQ(top.prefix[1 - first], truth.center[1]);
 }
 
 // What INFER-TOP-K would hand on if it saw only the first `known` items.
 TopK partial_knowledge(const MallowsPair& truth, std::size_t known) {
   TopK top;
-  const std::size_t n = truth.centre[0].size();
+  const std::size_t n = truth.center[0].size();
   top.weight = truth.weight;
   top.theta = truth.theta;
   top.usable = true;
   for (std::size_t r = 0; r < 2; ++r) {
     const ModelTable table(truth.theta[r], n);
     top.first[r].resize(n);
-    for (std::size_t p = 0; p < n; ++p) top.first[r][truth.centre[r][p]] = table.first[p];
-    top.prefix[r].assign(truth.centre[r].begin(), truth.centre[r].begin() + static_cast<std::ptrdiff_t>(known));
+    for (std::size_t p = 0; p < n; ++p) top.first[r][truth.center[r][p]] = table.first[p];
+    top.prefix[r].assign(truth.center[r].begin(), truth.center[r].begin() + static_cast<std::ptrdiff_t>(known));
     top.order[r] = top.prefix[r];
     for (ItemId item = 0; item < n; ++item)
       if (std::find(top.order[r].begin(), top.order[r].end(), item) == top.order[r].end()) top.order[r].push_back(item);
@@ -174,7 +174,7 @@ TEST(RecoverRest, PivotCase) {
   const auto pivot = find_pivot(counts, top, 0.9, 1e-3);
   ASSERT_TRUE(pivot.has_value());
   EXPECT_TRUE(pivot->item == 0 || pivot->item == 6);
-  EXPECT_EQ(recover_by_pivot(counts, top, *pivot).centre, truth.centre);
+  EXPECT_EQ(recover_by_pivot(counts, top, *pivot).center, truth.center);
 }
 
 TEST(RecoverRest, LinearSystemCase) {
@@ -184,8 +184,8 @@ TEST(RecoverRest, LinearSystemCase) {
   EXPECT_FALSE(find_pivot(counts, top, 0.9, 0.05).has_value());
   // Lemma 10.1 leaves an error, so the order may be a little off; the exact form of the step mends it.
   const MallowsPair near = recover_by_linear_system(counts, top);
-  EXPECT_LE(kendall(near.centre[0], truth.centre[0]) + kendall(near.centre[1], truth.centre[1]), 6u);
-  EXPECT_EQ(assign_ranks(counts, near, most_telling_item(counts, top)).centre, truth.centre);
+  EXPECT_LE(kendall(near.center[0], truth.center[0]) + kendall(near.center[1], truth.center[1]), 6u);
+  EXPECT_EQ(assign_ranks(counts, near, most_telling_item(counts, top)).center, truth.center);
 }
 
 TEST(MomentScore, TruthIsTheMaximumAtExactMoments) {
@@ -219,13 +219,13 @@ TEST(HandleDegenerateCases, CommonPrefixIsTakenOff) {
   const MallowsPair truth = make_pair(0.5, 3.0, 3.0, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, {0, 1, 2, 3, 9, 8, 7, 6, 5, 4});
   const RankingSet rankings = draw_rankings(truth, 50000, 11);
   const CountSource source = [&](std::span<const ItemId> deleted) { return count_rankings(rankings, 10, 1, deleted); };
-  EXPECT_TRUE(same_centres(learn_two_mallows(source({}), source, {}, 1).pair, truth));
+  EXPECT_TRUE(same_centers(learn_two_mallows(source({}), source, {}, 1).pair, truth));
   // Climbing can mend what the shallow explanation misses; without it the recursion alone sees the reversed rest.
   LearnOptions options;
   options.climb = false;
   const LearnResult result = learn_two_mallows(source({}), source, options, 1);
   EXPECT_EQ(result.branch, Branch::recursion) << name_of(result.branch);
-  EXPECT_TRUE(same_centres(result.pair, truth));
+  EXPECT_TRUE(same_centers(result.pair, truth));
   ASSERT_GE(result.common_prefix.size(), 1u);
   for (ItemId item : result.common_prefix) EXPECT_LT(item, 4u);
   EXPECT_FALSE(result.warnings.empty());
@@ -238,8 +238,8 @@ TEST(LearnTwoMallows, RenamedItemsGiveTheRenamedAnswer) {
   std::vector<ItemId> name = identity(7);
   random.shuffle(std::span(name));
   MallowsPair renamed = truth;
-  for (auto& centre : renamed.centre)
-    for (ItemId& item : centre) item = name[item];
+  for (auto& center : renamed.center)
+    for (ItemId& item : center) item = name[item];
   for (const MallowsPair& pair : {truth, renamed}) {
     const CountSource source = exact_source(pair);
     EXPECT_LT(pair_error(learn_two_mallows(source({}), source, {}, 5).pair, pair), 1e-8);
@@ -249,7 +249,7 @@ TEST(LearnTwoMallows, RenamedItemsGiveTheRenamedAnswer) {
 // Rankings that are drawn, counted and forgotten: two million need the memory of 1000 + 120 numbers.
 TEST(LearnTwoMallows, StreamNeedsOnlyTheCounts) {
   const MallowsPair truth = make_pair(0.6, 0.9, 0.6, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, {3, 1, 0, 2, 9, 8, 4, 5, 7, 6});
-  const MallowsSampler first(truth.centre[0], truth.theta[0]), second(truth.centre[1], truth.theta[1]);
+  const MallowsSampler first(truth.center[0], truth.theta[0]), second(truth.center[1], truth.theta[1]);
   TopCounts counts(10);
   RandomStream random(12, Purpose::sample, 0);
   std::vector<ItemId> order(10);
@@ -259,7 +259,7 @@ TEST(LearnTwoMallows, StreamNeedsOnlyTheCounts) {
   }
   EXPECT_EQ(counts.memory_bytes(), (1000 + 120) * sizeof(double));
   const LearnResult result = learn_two_mallows(counts, nullptr, {}, 1);
-  EXPECT_TRUE(same_centres(result.pair, truth));
+  EXPECT_TRUE(same_centers(result.pair, truth));
   EXPECT_TRUE(result.trusted());
   // Five standard errors are below 0.005 (0.0007 for the weight with memberships known; the moments lose less than a factor of
   // six).
@@ -271,7 +271,7 @@ TEST(LearnTwoMallows, StreamNeedsOnlyTheCounts) {
 }
 
 TEST(LearnTwoMallows, SampleOfTwentyThousand) {
-  // methods 5.2: weights .4/.6, theta .6/.9, random centres at n = 10.
+  // methods 5.2: weights .4/.6, theta .6/.9, random centers at n = 10.
   int exact = 0;
   for (std::uint64_t run = 0; run < 10; ++run) {
     RandomStream random(31, Purpose::test, run);
@@ -281,7 +281,7 @@ TEST(LearnTwoMallows, SampleOfTwentyThousand) {
     const RankingSet rankings = draw_rankings(truth, 20000, 100 + run);
     const CountSource source = [&](std::span<const ItemId> deleted) { return count_rankings(rankings, 10, 1, deleted); };
     const LearnResult result = learn_two_mallows(source({}), source, {}, 1);
-    exact += same_centres(result.pair, truth);
+    exact += same_centers(result.pair, truth);
   }
   EXPECT_GE(exact, 9);
 }

@@ -20,7 +20,7 @@ MallowsPair parameters_of(const TopK& top) {
   MallowsPair pair;
   pair.weight = top.weight;
   pair.theta = top.theta;
-  pair.centre = top.order;
+  pair.center = top.order;
   return pair;
 }
 
@@ -58,22 +58,22 @@ MallowsPair recover_by_pivot(const TopCounts& counts, const TopK& top, const Piv
   // Given the pivot first, the others follow a Mallows model of the same scale without it: mean positions rise with central rank.
   std::vector<double> key(n);
   for (std::size_t i = 0; i < n; ++i) key[i] = i == pivot.item ? -1.0 : mean_position_given(counts, pivot.item, i);
-  std::vector<ItemId> centre = sort_by(key);
+  std::vector<ItemId> center = sort_by(key);
   // The pivot's own place: where its first-position probability puts it.
   const double place =
       std::log(std::max(top.first[r][top.order[r][0]], 1e-300) / std::max(top.first[r][pivot.item], 1e-300)) / top.theta[r];
   const auto rank = static_cast<std::ptrdiff_t>(std::clamp(std::round(place), 0.0, static_cast<double>(n - 1)));
-  std::rotate(centre.begin(), centre.begin() + 1, centre.begin() + rank + 1);
-  pair.centre[r] = centre;
+  std::rotate(center.begin(), center.begin() + 1, center.begin() + rank + 1);
+  pair.center[r] = center;
   // f2 = (f - w1 f1) / w2 (equation 1), in the mean.
   const std::vector<double> table = position_table(pair.theta[r], n);
-  const std::vector<std::uint32_t> ranks = ranks_of(centre);
+  const std::vector<std::uint32_t> ranks = ranks_of(center);
   for (std::size_t i = 0; i < n; ++i) {
     double model_mean = 0.0;
     for (std::size_t j = 0; j < n; ++j) model_mean += static_cast<double>(j) * table[ranks[i] * n + j];
     key[i] = (mean_position(counts, i) - pair.weight[r] * model_mean) / pair.weight[1 - r];
   }
-  pair.centre[1 - r] = sort_by(key);
+  pair.center[1 - r] = sort_by(key);
   return pair;
 }
 
@@ -115,14 +115,14 @@ MallowsPair recover_by_linear_system(const TopCounts& counts, const TopK& top) {
     key[1][i] = (top.weight[0] * conditional - given * overall) / determinant;
   }
   for (std::size_t r = 0; r < 2; ++r) {
-    pair.centre[r] = sort_by(key[r]);
+    pair.center[r] = sort_by(key[r]);
     // Items above the noise keep the order that INFER-TOP-K found for them.
-    auto& centre = pair.centre[r];
+    auto& center = pair.center[r];
     const auto& prefix = top.prefix[r];
     std::vector<ItemId> whole(prefix);
-    for (ItemId item : centre)
+    for (ItemId item : center)
       if (std::find(prefix.begin(), prefix.end(), item) == prefix.end()) whole.push_back(item);
-    centre = whole;
+    center = whole;
   }
   return pair;
 }
@@ -132,7 +132,7 @@ MallowsPair assign_ranks(const TopCounts& counts, MallowsPair pair, ItemId star)
   if (!(counts.first(star) > 0.0)) return pair;
   const std::array<std::vector<double>, 2> whole{position_table(pair.theta[0], n), position_table(pair.theta[1], n)};
   const std::array<ModelTable, 2> table{ModelTable(pair.theta[0], n), ModelTable(pair.theta[1], n)};
-  std::array<std::vector<std::uint32_t>, 2> rank{ranks_of(pair.centre[0]), ranks_of(pair.centre[1])};
+  std::array<std::vector<std::uint32_t>, 2> rank{ranks_of(pair.center[0]), ranks_of(pair.center[1])};
 
   // Log-likelihood of item i at central ranks (p1, p2), e* staying where it is.
   std::vector<double> position(n * n);
@@ -193,7 +193,7 @@ MallowsPair assign_ranks(const TopCounts& counts, MallowsPair pair, ItemId star)
       if (!(after < before - 1e-13 * std::abs(before))) continue;
       for (std::size_t i = 0; i < n; ++i) {
         rank[r][i] = static_cast<std::uint32_t>(assigned[i]);
-        pair.centre[r][assigned[i]] = static_cast<ItemId>(i);
+        pair.center[r][assigned[i]] = static_cast<ItemId>(i);
       }
       changed = true;
     }

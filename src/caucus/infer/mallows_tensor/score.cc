@@ -64,13 +64,13 @@ double MomentScore::operator()(const MallowsPair& pair) const {
 }
 
 double MomentScore::operator()(const MallowsPair& pair, const std::array<ModelTable, 2>& tables) const {
-  return value(tables, pair.weight, {ranks_of(pair.centre[0]), ranks_of(pair.centre[1])});
+  return value(tables, pair.weight, {ranks_of(pair.center[0]), ranks_of(pair.center[1])});
 }
 
 template <class Visit>
 void MomentScore::for_each_cell(const MallowsPair& pair, Visit&& visit) const {
   const std::array<ModelTable, 2> tables{ModelTable(pair.theta[0], num_items_), ModelTable(pair.theta[1], num_items_)};
-  const std::array<std::vector<std::uint32_t>, 2> rank{ranks_of(pair.centre[0]), ranks_of(pair.centre[1])};
+  const std::array<std::vector<std::uint32_t>, 2> rank{ranks_of(pair.center[0]), ranks_of(pair.center[1])};
   const auto at = [&](const ModelTable& table, std::size_t r, const Cell& cell) {
     const std::uint32_t e = rank[r][cell.e];
     return cell.j == 0 ? table.first[e] : table.joint(e, rank[r][cell.i], cell.j);
@@ -146,11 +146,11 @@ MallowsPair MomentScore::climb(MallowsPair pair, bool insertions, const std::fun
   for (int round = 0; round < 50; ++round) {
     pair = fit_parameters(pair, 15);
     const std::array<ModelTable, 2> tables{ModelTable(pair.theta[0], n), ModelTable(pair.theta[1], n)};
-    std::array<std::vector<std::uint32_t>, 2> rank{ranks_of(pair.centre[0]), ranks_of(pair.centre[1])};
+    std::array<std::vector<std::uint32_t>, 2> rank{ranks_of(pair.center[0]), ranks_of(pair.center[1])};
     double current = value(tables, pair.weight, rank);
     const auto attempt = [&](const MallowsPair& next) {
       if (stop && stop()) return false;
-      const std::array<std::vector<std::uint32_t>, 2> next_rank{ranks_of(next.centre[0]), ranks_of(next.centre[1])};
+      const std::array<std::vector<std::uint32_t>, 2> next_rank{ranks_of(next.center[0]), ranks_of(next.center[1])};
       const double reached = value(tables, pair.weight, next_rank);
       if (!(reached > current + least_gain)) return false;
       pair = next;
@@ -167,15 +167,15 @@ MallowsPair MomentScore::climb(MallowsPair pair, bool insertions, const std::fun
       for (std::size_t r = 0; r < 2; ++r)
         for (std::size_t p = 0; p + 1 < n; ++p) {
           MallowsPair next = pair;
-          std::swap(next.centre[r][p], next.centre[r][p + 1]);
+          std::swap(next.center[r][p], next.center[r][p + 1]);
           gained = attempt(next) || gained;
-          // The same two items in the other centre as well, where they are neighbours there too.
+          // The same two items in the other center as well, where they are neighbours there too.
           next = pair;
-          const ItemId a = pair.centre[r][p], b = pair.centre[r][p + 1];
-          auto& other = next.centre[1 - r];
+          const ItemId a = pair.center[r][p], b = pair.center[r][p + 1];
+          auto& other = next.center[1 - r];
           const std::uint32_t pa = rank[1 - r][a], pb = rank[1 - r][b];
           if (pa + 1 != pb && pb + 1 != pa) continue;
-          std::swap(next.centre[r][p], next.centre[r][p + 1]);
+          std::swap(next.center[r][p], next.center[r][p + 1]);
           std::swap(other[pa], other[pb]);
           gained = attempt(next) || gained;
         }
@@ -185,8 +185,8 @@ MallowsPair MomentScore::climb(MallowsPair pair, bool insertions, const std::fun
             for (std::size_t to = 0; to < n; ++to) {
               if (from == to) continue;
               MallowsPair next = pair;
-              auto& centre = next.centre[r];
-              const auto begin = centre.begin();
+              auto& center = next.center[r];
+              const auto begin = center.begin();
               const auto f = static_cast<std::ptrdiff_t>(from), t = static_cast<std::ptrdiff_t>(to);
               if (from < to)
                 std::rotate(begin + f, begin + f + 1, begin + t + 1);

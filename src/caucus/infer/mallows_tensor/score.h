@@ -17,15 +17,15 @@ class MomentScore {
   explicit MomentScore(const TopCounts& counts);
 
   double operator()(const MallowsPair& pair) const;
-  // The same with the tables of the two scales at hand: for many centres.
+  // The same with the tables of the two scales at hand: for many centers.
   double operator()(const MallowsPair& pair, const std::array<ModelTable, 2>& tables) const;
 
-  // Weights and scales that maximise the score for the given centres: damped Fisher scoring in (logit w, theta_1, theta_2). With
+  // Weights and scales that maximise the score for the given centers: damped Fisher scoring in (logit w, theta_1, theta_2). With
   // exact moments it converges to rounding. O(n^3) per step.
   MallowsPair fit_parameters(MallowsPair pair, int max_steps = 60) const;
 
-  // Hill climbing over centres: an adjacent exchange in one centre or in both, and for `insertions` any move of one item in one
-  // centre; then fit_parameters; until nothing gains.
+  // Hill climbing over centers: an adjacent exchange in one center or in both, and for `insertions` any move of one item in one
+  // center; then fit_parameters; until nothing gains.
   MallowsPair climb(MallowsPair pair, bool insertions, const std::function<bool()>& stop = {}) const;
 
   // Deviance of the top-3 sets, 2 sum c log(c / (N p)), divided by its degrees of freedom: near 1 for a sample from the pair.

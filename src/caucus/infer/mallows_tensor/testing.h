@@ -29,7 +29,7 @@ inline double log_normalizer(double theta, std::size_t n) {
 // Exact moments by enumeration of all rankings, scaled to stand for 10^16 of them, with any items taken out first.
 inline CountSource exact_source(const MallowsPair& pair) {
   return [pair](std::span<const ItemId> deleted) {
-    const std::size_t n = pair.centre[0].size();
+    const std::size_t n = pair.center[0].size();
     std::vector<ItemId> renumbered(n);
     ItemId kept = 0;
     for (ItemId item = 0; item < n; ++item)
@@ -41,7 +41,7 @@ inline CountSource exact_source(const MallowsPair& pair) {
     do {
       double p = 0.0;
       for (std::size_t r = 0; r < 2; ++r)
-        p += pair.weight[r] * std::exp(-pair.theta[r] * static_cast<double>(kendall(order, pair.centre[r])) - log_z[r]);
+        p += pair.weight[r] * std::exp(-pair.theta[r] * static_cast<double>(kendall(order, pair.center[r])) - log_z[r]);
       rest.clear();
       for (ItemId item : order)
         if (renumbered[item] < n) rest.push_back(renumbered[item]);
@@ -58,9 +58,9 @@ inline MallowsPair random_pair(std::size_t n, RandomStream& random) {
   pair.weight[1] = 1.0 - pair.weight[0];
   for (std::size_t r = 0; r < 2; ++r) {
     pair.theta[r] = -std::log(0.05 + 0.9 * random.uniform());
-    pair.centre[r].resize(n);
-    std::iota(pair.centre[r].begin(), pair.centre[r].end(), ItemId{0});
-    random.shuffle(std::span(pair.centre[r]));
+    pair.center[r].resize(n);
+    std::iota(pair.center[r].begin(), pair.center[r].end(), ItemId{0});
+    random.shuffle(std::span(pair.center[r]));
   }
   return pair;
 }
@@ -72,7 +72,7 @@ inline double pair_error(const MallowsPair& found, const MallowsPair& truth) {
     double error = 0.0;
     for (std::size_t r = 0; r < 2; ++r) {
       const std::size_t s = r ^ flip;
-      if (found.centre[s] != truth.centre[r]) error = infinity;
+      if (found.center[s] != truth.center[r]) error = infinity;
       error = std::max(error, std::abs(found.weight[s] - truth.weight[r]));
       error = std::max(error, std::abs(std::exp(-found.theta[s]) - std::exp(-truth.theta[r])));
     }
@@ -91,12 +91,12 @@ inline MallowsPair make_pair(double weight, double theta1, double theta2, std::v
   return {{weight, 1.0 - weight}, {theta1, theta2}, {std::move(first), std::move(second)}};
 }
 
-inline RankingSet draw_rankings(const std::vector<std::vector<ItemId>>& centre, const std::vector<double>& theta,
+inline RankingSet draw_rankings(const std::vector<std::vector<ItemId>>& center, const std::vector<double>& theta,
                                 const std::vector<double>& weight, std::size_t count, std::uint64_t seed) {
   std::vector<MallowsSampler> samplers;
-  for (std::size_t k = 0; k < centre.size(); ++k) samplers.emplace_back(centre[k], theta[k]);
+  for (std::size_t k = 0; k < center.size(); ++k) samplers.emplace_back(center[k], theta[k]);
   RankingSetBuilder builder;
-  std::vector<ItemId> order(centre[0].size());
+  std::vector<ItemId> order(center[0].size());
   RandomStream random(seed, Purpose::sample, 0);
   for (std::size_t i = 0; i < count; ++i) {
     samplers[random.categorical(weight)].draw(random, order);
@@ -106,7 +106,7 @@ inline RankingSet draw_rankings(const std::vector<std::vector<ItemId>>& centre, 
 }
 
 inline RankingSet draw_rankings(const MallowsPair& pair, std::size_t count, std::uint64_t seed) {
-  return draw_rankings({pair.centre[0], pair.centre[1]}, {pair.theta[0], pair.theta[1]}, {pair.weight[0], pair.weight[1]}, count,
+  return draw_rankings({pair.center[0], pair.center[1]}, {pair.theta[0], pair.theta[1]}, {pair.weight[0], pair.weight[1]}, count,
                        seed);
 }
 

@@ -111,7 +111,7 @@ BootstrapResult bootstrap(const Dataset& data, const Parameters& fitted, const s
                                 {options.iterations, options.tolerance, !options.estimate_weights, "bootstrap"}, Run{})
                            .parameters;
       }
-      estimates[b].centre_all();
+      estimates[b].center_all();
       done[b] = 1;
     });
     if (run.report({"bootstrap", static_cast<int>(first + count), options.bootstrap, 0.0}, stop_reason) == Flow::stop) break;
@@ -120,7 +120,7 @@ BootstrapResult bootstrap(const Dataset& data, const Parameters& fitted, const s
   for (std::size_t b = 0; b < samples; ++b)
     if (done[b] != 0) kept.push_back(std::move(estimates[b]));
   align_draws(fitted, kept);
-  for (Parameters& estimate : kept) centre_on_references(pieces, estimate);
+  for (Parameters& estimate : kept) center_on_references(pieces, estimate);
 
   BootstrapResult result;
   result.samples = static_cast<int>(kept.size());

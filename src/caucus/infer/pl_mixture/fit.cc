@@ -60,10 +60,10 @@ PosteriorResult summarise(const std::vector<Parameters>& draws, std::vector<doub
       std::vector<double> values;
       for (const Parameters& draw : draws) values.push_back(value(draw, j));
       std::ranges::sort(values);
-      const double centre_of = sum(values) / static_cast<double>(values.size());
+      const double center_of = sum(values) / static_cast<double>(values.size());
       double squares = 0.0;
-      for (double v : values) squares += (v - centre_of) * (v - centre_of);
-      mean.push_back(centre_of);
+      for (double v : values) squares += (v - center_of) * (v - center_of);
+      mean.push_back(center_of);
       deviation.push_back(values.size() > 1 ? std::sqrt(squares / static_cast<double>(values.size() - 1)) : 0.0);
       const auto at = [&](double p) {
         return values[static_cast<std::size_t>(std::lround(p * static_cast<double>(values.size() - 1)))];
@@ -88,7 +88,7 @@ Solution sample_posterior(const Objective& objective, const Connectivity& graph,
   const GibbsOptions gibbs{options.sweeps,     options.burnin,       options.prior_shape,
                            options.prior_rate, options.prior_weight, !options.estimate_weights};
   limit_spread(start.parameters);
-  start.parameters.centre_all();
+  start.parameters.center_all();
   GibbsDraws draws = gibbs_chain(objective, gibbs, start.parameters, run);
   start.trace = draws.loglik;
   start.iterations = draws.sweeps;
@@ -110,7 +110,7 @@ Solution sample_posterior(const Objective& objective, const Connectivity& graph,
     align_draws(start.parameters, draws.kept);
     // Items that only the prior holds must not move the others.
     const std::vector<Pieces> pieces = pieces_at(objective, start.parameters, graph, 1.0);  // counts only
-    for (Parameters& draw : draws.kept) centre_on_references(pieces, draw);
+    for (Parameters& draw : draws.kept) center_on_references(pieces, draw);
   }
   return start;
 }
@@ -183,7 +183,7 @@ Result fit(const Dataset& data, const Options& options, const Run& run, const st
   result.trace = std::move(solution.trace);
   Parameters& parameters = solution.parameters;
 
-  // Largest group first, utilities centred; a penalty has its own origin, so centring waits for the Newton steps.
+  // Largest group first, utilities centered; a penalty has its own origin, so centering waits for the Newton steps.
   if (!result.posterior) parameters.sort_by_weight();
   const double rows = static_cast<double>(num * data.num_items());
   const bool maximum = options.method == Method::em || options.method == Method::em_lsr || options.method == Method::emm;
@@ -221,7 +221,7 @@ Result fit(const Dataset& data, const Options& options, const Run& run, const st
     }
   }
   limit_spread(parameters);  // such items are flagged above
-  centre_on_references(pieces, parameters);
+  center_on_references(pieces, parameters);
   if (options.bootstrap > 0 && !was_cut_short(result.stop_reason) && objective.total_weight() > 0.0)
     result.bootstrap = bootstrap(data, parameters, pieces, options, result.strength, run, result.stop_reason);
   forget_unbounded(result, data.num_items());

@@ -401,7 +401,7 @@ TEST(Spectral, RecoversWellSeparatedGroups) {
   Parameters truth(2, 8);
   for (std::size_t i = 0; i < 8; ++i)
     truth.component(0)[i] = 0.8 * static_cast<double>(i), truth.component(1)[i] = -0.8 * static_cast<double>(i);
-  truth.centre_all();
+  truth.center_all();
   for (const Kind kind : {Kind::complete, Kind::top}) {
     const Dataset data = testing::draw(truth, 3000, kind, 14);
     for (const char* init : {"spectral", "kmeans"}) {

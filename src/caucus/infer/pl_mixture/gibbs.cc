@@ -237,7 +237,7 @@ GibbsDraws gibbs_chain(const Objective& objective, const GibbsOptions& options, 
       Parameters draw(state.weights.size(), start.num_items);
       draw.weights = state.weights;
       for (std::size_t j = 0; j < state.worths.size(); ++j) draw.utilities[j] = std::log(state.worths[j]);
-      draw.centre_all();
+      draw.center_all();
       draws.kept.push_back(std::move(draw));
     }
     StopReason why = StopReason::converged;

@@ -30,14 +30,14 @@ double gibbs_sweep(const Objective& objective, const GibbsOptions& options, std:
                    GibbsState& state);
 
 struct GibbsDraws {
-  std::vector<Parameters> kept;  // utilities centred, labels as drawn
+  std::vector<Parameters> kept;  // utilities centered, labels as drawn
   std::vector<double> loglik;
   StopReason stop_reason = StopReason::converged;
   int sweeps = 0;
 };
 GibbsDraws gibbs_chain(const Objective& objective, const GibbsOptions& options, const Parameters& start, const Run& run);
 
-// Relabels each draw to match `pivot` (optimal assignment on squared distances of centred utilities and weights): label switching
+// Relabels each draw to match `pivot` (optimal assignment on squared distances of centered utilities and weights): label switching
 // undone towards the most likely draw, as the pivotal reordering of Marin, Mengersen & Robert (2005).
 void align_draws(const Parameters& pivot, std::vector<Parameters>& draws);
 

@@ -254,7 +254,7 @@ Matrix inverse_information(const Matrix& information) {
   return {};
 }
 
-// Drops items from the reference, the worst first, until no error of the utilities centred on it is useless. Of two blocks that
+// Drops items from the reference, the worst first, until no error of the utilities centered on it is useless. Of two blocks that
 // nothing ties together the smaller goes.
 void drop_useless(const Matrix& covariance, Pieces& pieces) {
   std::vector<std::size_t>& reference = pieces.reference;
@@ -380,7 +380,7 @@ Uncertainty uncertainty(const Objective& objective, const Parameters& parameters
   Matrix covariance = inverse_information(matrix);
   if (covariance.size() == 0) return result;
   const Index size = covariance.rows();
-  // To utilities centred on their reference and to weights on their own scale.
+  // To utilities centered on their reference and to weights on their own scale.
   Matrix map = Matrix::Identity(size, size);
   for (std::size_t k = 0; k < num; ++k) {
     drop_useless(covariance.block(index(k * n), index(k * n), index(n), index(n)), pieces[k]);

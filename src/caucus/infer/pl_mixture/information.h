@@ -18,11 +18,11 @@ double information_cost(const Objective& objective);
 Eigen::MatrixXd observed_information(const Objective& objective, const Parameters& parameters);
 
 struct Uncertainty {
-  std::vector<double> utilities;  // standard errors [k * n + i], of utilities centred on their reference; NaN outside it
+  std::vector<double> utilities;  // standard errors [k * n + i], of utilities centered on their reference; NaN outside it
   std::vector<double> quasi;      // quasi-standard errors [k * n + i]; NaN where they do not exist
   std::vector<double> weights;    // [k]
   std::vector<double> log_ties;   // of log delta
-  Eigen::MatrixXd covariance;     // of centred utilities, weights, log delta
+  Eigen::MatrixXd covariance;     // of centered utilities, weights, log delta
   bool usable = false;            // false: the information matrix is singular or not positive definite
 };
 // `pieces` are those of find_pieces; items whose error says that the data do not bound them leave their reference.

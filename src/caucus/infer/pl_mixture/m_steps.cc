@@ -233,7 +233,7 @@ void weighted_lsr(const Objective& objective, const Shares& shares, Chain chain,
       }
       for (std::size_t i = 0; i < n; ++i) next[i] = std::log(mass[i]) + largest;
     }
-    if (!ghost) centre(next);
+    if (!ghost) center(next);
     for (std::size_t i = 0; i < n; ++i) utilities[i] = std::clamp(next[i], -0.5 * max_spread, 0.5 * max_spread);
   }
 }
@@ -348,7 +348,7 @@ void composite_step(const MatrixXd& above, double strength, std::span<double> ut
     u += step;
     if (longest < 1e-10) break;
   }
-  if (!(strength > 0.0)) centre(utilities);
+  if (!(strength > 0.0)) center(utilities);
 }
 
 double moment_objective(const MatrixXd& above, std::span<const double> utilities) {
@@ -406,7 +406,7 @@ void moment_step(const MatrixXd& above, std::span<double> utilities) {
     damping = std::max(damping * 1e-3, 1e-9);
     if (!better || moved < 1e-9) break;
   }
-  centre(utilities);
+  center(utilities);
 }
 
 }  // namespace caucus::pl_mixture

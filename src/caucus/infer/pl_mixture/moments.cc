@@ -87,7 +87,7 @@ Parameters moments_start(const Objective& objective, std::uint64_t seed, std::ui
   for (std::size_t k = 0; k < num; ++k) {
     start.weights[k] = std::exp(x[num * n + k]);
     for (std::size_t i = 0; i < n; ++i) start.component(k)[i] = x[k * n + i];
-    centre(start.component(k));
+    center(start.component(k));
     // Moments of rare items fix nothing; keep them in reach of EM.
     for (double& utility : start.component(k)) utility = std::clamp(utility, -8.0, 8.0);
   }

@@ -122,7 +122,7 @@ TEST(Kernel, FarApartUtilitiesNeitherUnderflowNorCancel) {
   for (std::size_t k = 0; k < 3; ++k)
     for (std::size_t i = 0; i < n; ++i)
       p.component(k)[i] = k == 1 ? -1.5 * static_cast<double>(i) : 1.5 * static_cast<double>(i) * (k == 0 ? 1.0 : 0.1);
-  p.centre_all();
+  p.center_all();
   for (const Kind kind : {Kind::complete, Kind::top}) {
     const Dataset data = testing::draw(testing::random_parameters(2, n, 3), 200, kind, 8);
     const Objective objective(data, 3, 0.0, 1);

@@ -29,8 +29,8 @@ struct Parameters {
   std::span<double> component(std::size_t k) { return std::span(utilities).subspan(k * num_items, num_items); }
   std::span<const double> component(std::size_t k) const { return std::span(utilities).subspan(k * num_items, num_items); }
 
-  void centre_all() {
-    for (std::size_t k = 0; k < num_components(); ++k) centre(component(k));
+  void center_all() {
+    for (std::size_t k = 0; k < num_components(); ++k) center(component(k));
   }
 
   // Components by weight, largest first. Returns the order applied: new component k was order[k].

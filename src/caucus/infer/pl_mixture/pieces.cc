@@ -125,10 +125,10 @@ std::vector<std::size_t> Pieces::unbounded() const {
   return result;
 }
 
-void Pieces::centre_on_reference(std::span<double> utilities) const {
+void Pieces::center_on_reference(std::span<double> utilities) const {
   double total = 0.0;
   for (std::size_t i : reference) total += utilities[i];
-  if (reference.empty()) return centre(utilities);
+  if (reference.empty()) return center(utilities);
   for (double& utility : utilities) utility -= total / static_cast<double>(reference.size());
 }
 
@@ -152,8 +152,8 @@ std::vector<Pieces> find_pieces(const Objective& objective, const Parameters& pa
   return result;
 }
 
-void centre_on_references(const std::vector<Pieces>& pieces, Parameters& parameters) {
-  for (std::size_t k = 0; k < pieces.size(); ++k) pieces[k].centre_on_reference(parameters.component(k));
+void center_on_references(const std::vector<Pieces>& pieces, Parameters& parameters) {
+  for (std::size_t k = 0; k < pieces.size(); ++k) pieces[k].center_on_reference(parameters.component(k));
 }
 
 }  // namespace caucus::pl_mixture

@@ -27,7 +27,7 @@ struct Pieces {
   // Items outside the reference, sorted.
   std::vector<std::size_t> unbounded() const;
   // Puts the mean of the reference, or of all items where there is none, at zero.
-  void centre_on_reference(std::span<double> utilities) const;
+  void center_on_reference(std::span<double> utilities) const;
 };
 
 // Per component: the common refinement of (1) the strong components of all comparisons, (2) cuts of the items sorted by utility
@@ -36,6 +36,6 @@ struct Pieces {
 // one_ballot: the weight of a ballot. O(K (total length + n log n)).
 std::vector<Pieces> find_pieces(const Objective& objective, const Parameters& parameters, const std::vector<double>& posterior,
                                 const Connectivity& all_comparisons, double one_ballot = 1.0);
-void centre_on_references(const std::vector<Pieces>& pieces, Parameters& parameters);
+void center_on_references(const std::vector<Pieces>& pieces, Parameters& parameters);
 
 }  // namespace caucus::pl_mixture

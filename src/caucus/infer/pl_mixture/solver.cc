@@ -61,8 +61,8 @@ void mm_step(const Objective& objective, const Evaluation& at, Parameters& param
       if (!(at.expected[j] > 0.0)) continue;  // never there: nothing is known of it
       parameters.utilities[j] += std::clamp(std::log(std::max(at.wins[j], 1e-300) / at.expected[j]), -5.0, 5.0);
     }
-    // A penalty has its own origin, so only a likelihood alone may be centred.
-    if (!(objective.strength() > 0.0)) parameters.centre_all();
+    // A penalty has its own origin, so only a likelihood alone may be centered.
+    if (!(objective.strength() > 0.0)) parameters.center_all();
   }
   if (fixed_weights || parameters.num_components() == 1) return;
   const double total = sum(at.responsibility);

@@ -59,7 +59,7 @@ Embedding::Embedding(const Dataset& data, std::uint64_t seed, int threads, std::
 Embedding::Embedding(const Dataset& data, Chosen chosen, int threads)
     : data_(&data), threads_(threads), weights_(std::move(chosen.weights)), bits_(data, chosen.rankings, threads) {}
 
-TruncatedSvd truncated_svd(const Embedding& embedding, std::size_t rank, bool centre, std::uint64_t seed) {
+TruncatedSvd truncated_svd(const Embedding& embedding, std::size_t rank, bool center, std::uint64_t seed) {
   const PairBits& bits = embedding.bits();
   const std::size_t m = bits.num_rankings(), n = bits.num_items();
   rank = std::min({rank, m, std::max<std::size_t>(n * (n - 1) / 2, 1)});
@@ -67,18 +67,18 @@ TruncatedSvd truncated_svd(const Embedding& embedding, std::size_t rank, bool ce
   Eigen::VectorXd weight = Eigen::Map<const Eigen::VectorXd>(embedding.weights().data(), index(m));
   const Eigen::VectorXd root = weight.cwiseSqrt();
   Eigen::RowVectorXd mean = Eigen::RowVectorXd::Zero(index(bits.num_columns()));
-  if (centre) mean = (bits.multiply_transposed(RowMatrix(weight)) / weight.sum()).transpose();
+  if (center) mean = (bits.multiply_transposed(RowMatrix(weight)) / weight.sum()).transpose();
 
   // A = diag(root) (X - 1 mean).
   const auto forward = [&](const RowMatrix& right) {
     RowMatrix product = bits.multiply(right);
-    if (centre) product.rowwise() -= (mean * right).eval();
+    if (center) product.rowwise() -= (mean * right).eval();
     return product;
   };
   const auto backward = [&](const RowMatrix& left) {  // A^T left
     const RowMatrix scaled = root.asDiagonal() * left;
     RowMatrix product = bits.multiply_transposed(scaled);
-    if (centre) product -= mean.transpose() * scaled.colwise().sum();
+    if (center) product -= mean.transpose() * scaled.colwise().sum();
     return product;
   };
   const auto orthonormal = [](const RowMatrix& matrix) {
@@ -117,9 +117,9 @@ std::size_t adaptive_rank(const Eigen::VectorXd& values, std::size_t num_compone
 std::vector<int> spectral_clusters(const Embedding& embedding, std::size_t num_clusters, const SpectralOptions& options,
                                    std::uint64_t seed, std::uint64_t stream, const TruncatedSvd* given) {
   TruncatedSvd own;
-  if (given == nullptr) own = truncated_svd(embedding, num_clusters + 1, options.centre, seed);
+  if (given == nullptr) own = truncated_svd(embedding, num_clusters + 1, options.center, seed);
   const TruncatedSvd& svd = given != nullptr ? *given : own;
-  // Centred data of K clusters span K - 1 dimensions.
+  // Centered data of K clusters span K - 1 dimensions.
   std::size_t rank = num_clusters;
   if (options.rule == RankRule::paper) {
     const double total = std::accumulate(embedding.weights().begin(), embedding.weights().end(), 0.0);
@@ -141,7 +141,7 @@ std::vector<int> embedding_kmeans(const Embedding& embedding, std::size_t num_cl
   std::vector<int> best_labels(m, 0), labels(m, 0);
   double best_cost = infinity;
   for (int restart = 0; restart < restarts; ++restart) {
-    // k-means++: every next centre a ranking far from those chosen. |x - c|^2 up to |x|^2, which is the same for all centres.
+    // k-means++: every next center a ranking far from those chosen. |x - c|^2 up to |x|^2, which is the same for all centers.
     RandomStream random(seed, Purpose::kmeans, stream + static_cast<std::uint64_t>(restart));
     RowMatrix centroids = RowMatrix::Zero(index(bits.num_columns()), index(num_clusters));
     std::vector<double> chance(embedding.weights()), distance(m, infinity);
@@ -213,7 +213,7 @@ std::vector<double> least_squares_utilities(const Eigen::MatrixXd& above, Link l
     theta = laplacian.ldlt().solve(theta).eval();
   }
   std::vector<double> result(theta.data(), theta.data() + n);
-  centre(result);
+  center(result);
   return result;
 }
 

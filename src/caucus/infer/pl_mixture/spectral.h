@@ -11,7 +11,7 @@
 namespace caucus::pl_mixture {
 
 struct SpectralOptions {
-  bool centre = true;
+  bool center = true;
   RankRule rule = RankRule::components;
   Link link = Link::logit;
   int kmeans_restarts = 20;
@@ -41,11 +41,11 @@ class Embedding {
 
 struct TruncatedSvd {
   Eigen::VectorXd values;  // largest first
-  RowMatrix projected;     // rankings x rank: X V, centred if asked
+  RowMatrix projected;     // rankings x rank: X V, centered if asked
 };
 // The largest `rank` singular values and the projections of the weighted embedding, by randomized subspace iteration (Halko,
 // Martinsson & Tropp 2011) on implicit products.
-TruncatedSvd truncated_svd(const Embedding& embedding, std::size_t rank, bool centre, std::uint64_t seed);
+TruncatedSvd truncated_svd(const Embedding& embedding, std::size_t rank, bool center, std::uint64_t seed);
 
 // Algorithm 1: a cluster for each ranking of the embedding.
 std::vector<int> spectral_clusters(const Embedding& embedding, std::size_t num_clusters, const SpectralOptions& options,

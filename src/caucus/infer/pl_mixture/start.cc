@@ -34,7 +34,7 @@ Parameters random_start(const Objective& objective, std::uint64_t seed, std::uin
   Parameters start(objective.num_components(), objective.num_items());
   RandomStream random(seed, Purpose::initialise, index);
   for (double& utility : start.utilities) utility = 0.5 * random.normal();
-  start.centre_all();
+  start.center_all();
   return start;
 }
 
@@ -129,7 +129,7 @@ Parameters Starts::make(Init kind, std::uint64_t index) {
       for (std::size_t k = 0; k < num; ++k)
         for (std::size_t i = 0; i < objective_.num_items(); ++i)
           start.utilities[k * objective_.num_items() + i] = std::log(terms.first[k][i]);
-      start.centre_all();
+      start.center_all();
       break;
     }
     case Init::automatic:
@@ -168,7 +168,7 @@ Parameters labelled_start(const Objective& objective, std::span<const std::uint3
     for (std::size_t i = 0; i < n; ++i)
       start.utilities[k * n + i] = std::log((wins[k * n + i] + 1.0) / (std::max(0.0, losses[k * n + i] + unlisted[k]) + 1.0));
   }
-  start.centre_all();
+  start.center_all();
   start.ties = initial_ties(objective);
   return start;
 }

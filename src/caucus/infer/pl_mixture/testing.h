@@ -24,7 +24,7 @@ inline Parameters random_parameters(std::size_t num, std::size_t n, std::uint64_
   Parameters p(num, n);
   RandomStream random(seed, Purpose::generate, 7);
   for (double& utility : p.utilities) utility = scale * random.normal();
-  p.centre_all();
+  p.center_all();
   std::vector<double> ones(num, 3.0);
   random.dirichlet(ones, p.weights);
   return p;
