@@ -39,6 +39,9 @@ export interface DataSummary {
   source: string;
   digest: string;
   num_rankings: number;
+  num_blank?: number;
+  num_overvoted?: number;
+  num_skipped?: number;
   num_unique: number;
   num_items: number;
   kind: string;

@@ -167,12 +167,8 @@ std::optional<double> share_sure(const Parts& parts) {
 void describe(const ReportRequest& request, const ReportModel& one, Parts& parts) {
   const std::size_t k_all = parts.view.groups.size();
   if (parts.data != nullptr) parts.counted = report::count_rankings(*parts.data, group_labels(parts), k_all);
-  const Json* names = find(one.json, {"group_names"});
   for (std::size_t k = 0; k < k_all; ++k) {
-    report::GroupFacts facts{fmt::format("Group {}", k + 1), {}};
-    if (names != nullptr && names->is_array() && k < names->size() && (*names)[k].is_string() &&
-        !(*names)[k].get<std::string>().empty())
-      facts.name = (*names)[k].get<std::string>();
+    report::GroupFacts facts{group_name(one.group_names, k), {}};
     if (&one == &request.models.front() && k < request.names.size() && !request.names[k].empty()) facts.name = request.names[k];
     if (!group_labels(parts).empty()) {
       double very = 0.0, all = 0.0;
@@ -534,6 +530,7 @@ ReportModel read_report_model(std::string_view text, const std::string& name) {
   one.json = std::move(loaded.json);
   one.summary = std::move(loaded.summary);
   one.model = std::move(loaded.model);
+  one.group_names = std::move(loaded.group_names);
   return one;
 }
 

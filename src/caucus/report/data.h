@@ -25,6 +25,7 @@ struct ReportModel {
   nlohmann::json json;                       // the model file
   std::shared_ptr<const FittedModel> model;  // nullptr: a family that gives no probabilities of rankings (regression)
   FitSummary summary;
+  std::vector<std::string> group_names;  // the user's, as the file has them
 };
 
 // Predicted probabilities, num_classes per row, and the true classes.

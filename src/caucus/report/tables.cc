@@ -235,6 +235,12 @@ std::vector<ReportTable> report_tables(const Json& data) {
       add(model);
   }
   const Json& summary = at(data, "data");
+  for (const auto& [what, key] :
+       std::initializer_list<std::pair<const char*, const char*>>{{"counted", "num_rankings"},
+                                                                  {"blank", "num_blank"},
+                                                                  {"with an overvote", "num_overvoted"},
+                                                                  {"with a skipped place", "num_skipped"}})
+    if (!at(summary, key).is_null()) tables.row("ballots", {"what", "ballots"}, {what, at(summary, key)});
   for (const Json& length : at(summary, "lengths")) tables.row("lengths", {"items_listed", "rankings"}, {length[0], length[1]});
   for (const Json& row : at(at(data, "selection"), "table"))
     tables.row("selection", {"groups", "loglik", "ebic", "bic", "aic", "icl", "heldout_mean", "heldout_se"},

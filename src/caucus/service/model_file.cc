@@ -1,5 +1,7 @@
 #include "caucus/service/model_file.h"
 
+#include <fmt/format.h>
+
 #include "caucus/base/error.h"
 #include "caucus/io/source.h"
 #include "caucus/result/model_json.h"
@@ -19,7 +21,13 @@ LoadedModel parse_model(std::string_view text, const std::string& name) {
   loaded.summary = document.summary();
   loaded.states_unranked = document.states_unranked();
   loaded.json = document.state().json;
+  if (const auto names = loaded.json.find("group_names"); names != loaded.json.end() && names->is_array())
+    for (const auto& one : *names) loaded.group_names.push_back(one.is_string() ? one.get<std::string>() : std::string());
   return loaded;
+}
+
+std::string group_name(std::span<const std::string> names, std::size_t k) {
+  return k < names.size() && !names[k].empty() ? names[k] : fmt::format("Group {}", k + 1);
 }
 
 LoadedModel load_model(const std::string& path) {
