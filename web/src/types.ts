@@ -252,6 +252,7 @@ export interface Selection {
     ebic?: number | null;
     heldout_mean?: number | null;
     heldout_se?: number | null;
+    replication?: number | null; // of the weakest group, between two halves
     seconds?: number | null;
   }[];
 }

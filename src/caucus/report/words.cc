@@ -8,6 +8,7 @@
 
 #include "caucus/report/parts.h"
 #include "caucus/service/families.h"
+#include "caucus/service/select.h"
 
 namespace caucus::report {
 
@@ -121,7 +122,17 @@ FamilyWords family_words(const std::string& family) {
   return found != regressions.end() ? found->second : FamilyWords{family, fmt::format("A model of the family {}.", family)};
 }
 
+// The reasons as the command line gives them; none in files that do not hold them.
+std::vector<std::string> reasons(const Json& selection) {
+  std::vector<std::string> texts;
+  if (const Json* why = find(selection, {"why"}); why != nullptr && why->is_array())
+    for (const Json& one : *why)
+      if (one.is_string()) texts.push_back(one.get<std::string>());
+  return texts;
+}
+
 std::vector<std::string> selection_sentences(const Json& selection) {
+  if (std::vector<std::string> why = reasons(selection); !why.empty()) return why;
   const std::string criterion = selection.value("criterion", std::string("bic"));
   const bool heldout = criterion == "cv" || criterion == "holdout";
   const char* key = heldout               ? "heldout_mean"
@@ -159,9 +170,12 @@ std::vector<std::string> selection_sentences(const Json& selection) {
 }
 
 std::vector<std::string> selection_words(const Json& selection) {
-  if (const Json* why = find(selection, {"why"}); why != nullptr && why->is_array() && !why->empty() && (*why)[0].is_string())
-    return {(*why)[0].get<std::string>()};
   const auto chosen = static_cast<std::size_t>(number_at(selection, {"chosen_k"}).value_or(0.0));
+  if (selection.value("criterion", std::string()) == name_of(Criterion::halves) && chosen > 0)
+    return {chosen == 1
+                ? "No division into groups holds up: what one half of the rankings shows does not help to predict the other half."
+                : fmt::format("{} are as many as hold up: two halves of the rankings, each taken alone, show the same ones.",
+                              groups_of(chosen))};
   double least = 0.0, most = 0.0;
   if (const Json* table = find(selection, {"table"}); table != nullptr && table->is_array())
     for (const Json& row : *table)
@@ -240,6 +254,8 @@ Json selection_json(const Json& source, const std::string& family) {
     Json one = Json::object();
     for (const char* key : {"k", "loglik", "ebic", "bic", "aic", "icl", "heldout_mean", "heldout_se", "seconds"})
       if (const auto value = number_at(row, {key})) one[key] = rounded(*value, 10);
+    if (const std::vector<double> agreement = numbers_at(row, {"agreement"}); !agreement.empty())
+      one["replication"] = rounded(*std::min_element(agreement.begin(), agreement.end()));
     if (one.contains("k")) json["table"].push_back(std::move(one));
   }
   return json;
