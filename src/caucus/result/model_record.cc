@@ -87,7 +87,26 @@ std::vector<GroupErrors> ModelDocument::errors() const {
   for (const auto& component : state_->json["components"]) result.push_back(model_json::read_errors(component));
   return result;
 }
-bool ModelDocument::states_unranked() const { return state_->json.contains("unranked"); }
+
+ModelFacts ModelDocument::facts() const {
+  const RecordView& file = state_->record->model;
+  ModelFacts facts;
+  facts.family = state_->family;
+  facts.method = file.text("method", "");
+  facts.fitted = file.has("fit");
+  facts.states_unranked = file.has("unranked");
+  facts.models_ties = file.has("ties");
+  if (file.has("data")) {
+    const RecordView data = file.object("data");
+    facts.data = {data.text("digest", ""), data.text("source", "")};
+  }
+  if (file.has("provenance")) {
+    const RecordView provenance = file.object("provenance");
+    facts.provenance = {provenance.text("version", ""), provenance.text("command", "")};
+  }
+  if (file.has("group_names")) facts.group_names = file.texts("group_names");
+  return facts;
+}
 
 DataFacts facts_of(const Dataset& data) { return {digest(data), data.source}; }
 
