@@ -67,6 +67,7 @@ std::optional<std::string> warn_no_groups(const Context& context, const Dataset&
 std::string examples(std::initializer_list<const char*> lines);
 
 // The fitted model as a person wants to read it.
-std::string show_fit(const FittedModel& model, const FitSummary& summary, const Context& context);
+std::string show_fit(const FittedModel& model, const FitSummary& summary, const Context& context,
+                     std::span<const std::string> group_names = {});
 
 }  // namespace caucus::cli

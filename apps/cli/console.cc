@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -68,6 +70,10 @@ void print_json(const nlohmann::ordered_json& json) {
   print(json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
 }
 nlohmann::ordered_json json_count(double count) { return nlohmann::ordered_json(model_json::count(count)); }
+std::string count_text(double count) {
+  const double nearest = std::round(count);
+  return std::abs(count - nearest) <= 1e-9 * std::max(1.0, nearest) ? fmt::format("{:.0f}", nearest) : fmt::format("{:.6g}", count);
+}
 void note(const Context& context, std::string_view text) {
   if (!context.quiet) write_all(stderr, fmt::format("{}\n", text));
 }

@@ -36,6 +36,8 @@ void print(std::string_view text);
 void print_json(const nlohmann::ordered_json& json);
 // A sum of weights: a whole number where it is one.
 nlohmann::ordered_json json_count(double count);
+// The same for a person: sums of weights such as 1/300 are whole up to rounding.
+std::string count_text(double count);
 void note(const Context& context, std::string_view text);  // silent with --quiet
 // "Model written to m.json": silent where there is no path or the path is standard output.
 void note_written(const Context& context, std::string_view what, const std::string& path);

@@ -185,7 +185,7 @@ void run_fit(const FitFlags& flags, const CLI::App& command, Context& context) {
   }
   if (words) {
     for (const std::string& sentence : selection.why) print(wrapped(sentence, 2) + "\n");
-    print((selection.why.empty() ? "" : "\n") + show_fit(*model, fitted.summary, context));
+    print((selection.why.empty() ? "" : "\n") + show_fit(*model, fitted.summary, context, flags.report.names));
   }
   note_written(context, "Model", flags.out);
   if (fitted.summary.stop_reason == StopReason::interrupted) {

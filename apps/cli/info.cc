@@ -50,6 +50,9 @@ void run_info(const DataFlags& flags, Context& context) {
     json["num_items"] = data.num_items();
     json["num_rankings"] = json_count(rankings.total_weight());
     json["num_blank"] = json_count(data.blank_weight());
+    json["num_overvoted"] = json_count(data.facts.overvoted);
+    json["num_skipped"] = json_count(data.facts.skipped);
+    if (data.facts.seats > 0) json["num_seats"] = data.facts.seats;
     json["num_rows"] = data.num_listed();
     json["num_unique"] = rankings.size();
     json["kind"] = name_of(found.kind);
@@ -76,11 +79,17 @@ void run_info(const DataFlags& flags, Context& context) {
 
   const Style style(context.color_stdout());
   std::string text = fmt::format("{}{}{}\n", style.bold, printable(data.source), style.reset);
-  text += fmt::format("  {} rankings ({} distinct) of {} items, {}\n", rankings.total_weight(), rankings.size(), data.num_items(),
+  text += fmt::format("  {} rankings ({} distinct) of {} items, {}\n", count_text(rankings.total_weight()), rankings.size(),
+                      data.num_items(),
                       found.kind == DataKind::complete   ? "all complete"
                       : found.kind == DataKind::pairwise ? "all pairs"
                                                          : fmt::format("{} to {} listed", found.min_length, found.max_length));
-  if (data.blank_weight() > 0.0) text += fmt::format("  {} blank ballots besides: they list no item\n", data.blank_weight());
+  if (data.blank_weight() > 0.0)
+    text += fmt::format("  {} blank ballots besides: they list no item\n", count_text(data.blank_weight()));
+  if (data.facts.overvoted > 0.0)
+    text += fmt::format("  {} ballots with an overvote: that place is read as empty\n", count_text(data.facts.overvoted));
+  if (data.facts.skipped > 0.0)
+    text += fmt::format("  {} ballots skip a place: later choices move up\n", count_text(data.facts.skipped));
   if (!found.complete)
     text +=
         wrapped(fmt::format("  unlisted items are read as {}",
@@ -169,7 +178,7 @@ void add_convert(CLI::App& app, Context& context) {
     if (context.json)
       print_json({{"out", flags->out}, {"num_rankings", json_count(data.rankings.total_weight())}, {"lost", lost}});
     else if (flags->out != "-")
-      note(context, fmt::format("{} rankings written to {}{}", data.rankings.total_weight(), flags->out,
+      note(context, fmt::format("{} rankings written to {}{}", count_text(data.rankings.total_weight()), flags->out,
                                 lost.empty() ? ", nothing lost" : ""));
   });
 }

@@ -27,7 +27,8 @@ void add_page_flags(CLI::App& command, ReportFlags& flags) {
   command.add_option("--call-voters", flags.nouns.voters, "what the page calls those who rank: respondents, judges")->group(group);
   command.add_option("--call-items", flags.nouns.items, "what it calls the items: candidates, products")->group(group);
   command.add_option("--call-rankings", flags.nouns.rankings, "what it calls the rankings: ballots, answers")->group(group);
-  command.add_option("--seats", flags.seats, "ballots: seats to fill by transferable vote")->group(group);
+  command.add_option("--seats", flags.seats, "ballots: seats to fill by transferable vote [as the file says, else 1]")
+      ->group(group);
   command.add_option("--surplus", flags.surplus, "ballots: how surpluses are passed on, scottish or irish")
       ->check(CLI::IsMember(std::vector<std::string>(enum_names<Surplus>.begin(), enum_names<Surplus>.end())))
       ->group(group);
@@ -66,7 +67,9 @@ std::size_t write_report(const Context& context, ReportRequest request, const Re
   request.title = flags.title;
   request.names = flags.names;
   request.nouns = flags.nouns;
-  request.election.seats = flags.seats;
+  const std::size_t told = request.data != nullptr ? request.data->facts.seats : 0;
+  const bool plausible = told > 0 && told < request.data->num_items();
+  request.election.seats = flags.seats > 0 ? flags.seats : plausible ? told : 1;
   request.election.surplus = *enum_from_name<Surplus>(flags.surplus);
   request.version = CAUCUS_VERSION;
   request.command = context.command_line;

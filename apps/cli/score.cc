@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <optional>
 
@@ -67,7 +68,8 @@ nlohmann::ordered_json shares_json(const GroupShares& shares, std::size_t num_gr
 }
 
 // One line per value, as many groups at a time as fit a terminal of 80 columns.
-std::string show_shares(const GroupShares& shares, std::size_t num_groups, const Context& context) {
+std::string show_shares(const GroupShares& shares, std::span<const std::string> names, std::size_t num_groups,
+                        const Context& context) {
   const Style style(context.color_stdout());
   constexpr std::size_t most = 40, widest = 16, cell_width = 20;
   std::vector<std::size_t> order(shares.values.size());
@@ -84,7 +86,11 @@ std::string show_shares(const GroupShares& shares, std::size_t num_groups, const
   for (std::size_t begin = 0; begin < num_groups; begin += at_once) {
     const std::size_t end = std::min(num_groups, begin + at_once);
     text += fmt::format("  {}  {:>6}", fit_width(printable(shares.column), width), "all");
-    for (std::size_t k = begin; k < end; ++k) text += fmt::format("{:>{}}", fmt::format("group {}", k + 1), cell_width);
+    for (std::size_t k = begin; k < end; ++k) {
+      const std::string name = printable(group_name(names, k));
+      const std::size_t wide = std::min(display_width(name), cell_width - 2);
+      text += std::string(cell_width - wide, ' ') + fit_width(name, wide);
+    }
     text += '\n';
     for (std::size_t i = 0; i < std::min(most, order.size()); ++i) {
       const std::size_t v = order[i];
@@ -101,7 +107,32 @@ std::string show_shares(const GroupShares& shares, std::size_t num_groups, const
   return text;
 }
 
+// One object per ranking of the file, blank ones with nulls: what write_row_table writes, for a program.
+template <class Cells>
+nlohmann::ordered_json rows_json(const Dataset& data, const std::vector<std::string>& heads, Cells&& cells) {
+  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+  const auto add = [&](std::size_t file_row, double weight, const std::vector<Column>& columns, std::size_t at) {
+    nlohmann::ordered_json& row = rows.emplace_back(nlohmann::ordered_json{{"row", file_row + 1}, {"weight", json_count(weight)}});
+    for (const std::string& head : heads) row[head] = nullptr;
+    if (!columns.empty()) row["data"] = nlohmann::ordered_json::object();
+    for (const Column& column : columns) {
+      const bool missing = column.is_numeric() ? std::isnan(column.numbers[at]) : column.texts[at].empty();
+      nlohmann::ordered_json& value = row["data"][column.name];
+      if (!missing) value = column.is_numeric() ? json_count(column.numbers[at]) : nlohmann::ordered_json(column.texts[at]);
+    }
+    return &row;
+  };
+  for_each_file_row(
+      data,
+      [&](std::size_t file_row, std::size_t row) {
+        cells(*add(file_row, data.rankings.row_weight(row), data.covariates, row), row);
+      },
+      [&](std::size_t file_row, std::size_t blank) { add(file_row, data.blanks[blank].weight, data.blank_covariates, blank); });
+  return rows;
+}
+
 void run_score(const ScoreFlags& flags, Context& context) {
+  const bool text = wants_text(context, {flags.out});
   const LoadedModel loaded = load_model(flags.model);
   const Dataset data = read_ballots(flags, loaded, context);
   const std::vector<double> log_prob = log_probs(*loaded.model, data, context.threads);
@@ -129,13 +160,21 @@ void run_score(const ScoreFlags& flags, Context& context) {
                                   {"num_rankings", json_count(total)},
                                   {"num_blank", json_count(data.blank_weight())}};
     if (error > 0.0) result["loglik_error"] = error;
+    if (flags.out.empty())
+      result["rows"] = rows_json(data, {"loglik"}, [&](nlohmann::ordered_json& cells, std::size_t row) {
+        const double value = log_prob[rankings.row_ranking(row)];
+        if (std::isfinite(value)) cells["loglik"] = value;
+      });
+    else
+      result["out"] = flags.out;
     print_json(result);
-  } else {
-    print(fmt::format("log-likelihood {:.6f}, mean {:.6f} over {} rankings\n", loglik, mean, total));
+  }
+  if (text) {
+    print(fmt::format("log-likelihood {:.6f}, mean {:.6f} over {} rankings\n", loglik, mean, count_text(total)));
     if (error > 0.0)
       print(fmt::format("Monte Carlo error of the log-likelihood {:.3g}, of the mean {:.3g}\n", error, error / total));
-    if (!flags.out.empty()) note(context, fmt::format("Scores written to {}", flags.out));
   }
+  note_written(context, "Scores", flags.out);
 }
 
 // Known groups, one per ranking of the file: a CSV with a column "label" (as sample --labels and assign write it) or of one column.
@@ -172,6 +211,7 @@ nlohmann::ordered_json agreement_json(const MembershipAgreement& agreement) {
 }
 
 void run_assign(const ScoreFlags& flags, Context& context) {
+  const bool text = wants_text(context, {flags.out});
   const LoadedModel loaded = load_model(flags.model);
   const Dataset data = read_ballots(flags, loaded, context);
   const std::size_t k = loaded.model->num_components();
@@ -218,22 +258,30 @@ void run_assign(const ScoreFlags& flags, Context& context) {
     nlohmann::ordered_json json{{"num_rankings", json_count(total)},
                                 {"num_blank", json_count(data.blank_weight())},
                                 {"sizes", sizes},
-                                {"share_sure", total > 0.0 ? sure / total : 0.0},
-                                {"out", flags.out}};
+                                {"share_sure", total > 0.0 ? sure / total : 0.0}};
+    if (!loaded.facts.group_names.empty()) json["group_names"] = loaded.facts.group_names;
+    if (flags.out.empty())
+      json["rows"] = rows_json(data, {"label", "p"}, [&](nlohmann::ordered_json& cells, std::size_t row) {
+        cells["label"] = label_of(of_row(row)) + 1;
+        cells["p"] = std::vector<double>(of_row(row).begin(), of_row(row).end());
+      });
+    else
+      json["out"] = flags.out;
     if (agreement) json["truth"] = agreement_json(*agreement);
     if (shares) json["by"] = shares_json(*shares, k);
     print_json(json);
   } else if (flags.out.empty() && !shares) {
-    TextSink text;
-    write_members(text);
-    print(text.buffer());
-  } else {
+    TextSink table;
+    write_members(table);
+    print(table.buffer());
+  } else if (text) {
     for (std::size_t c = 0; c < k; ++c)
-      print(fmt::format("group {}: {} rankings ({:.1f} %)\n", c + 1, sizes[c], 100.0 * sizes[c] / total));
+      print(fmt::format("{}: {} rankings ({:.1f} %)\n", printable(group_name(loaded.facts.group_names, c)), count_text(sizes[c]),
+                        100.0 * sizes[c] / total));
     print(fmt::format("{:.0f} % of them belong to their group with probability above 0.9\n", 100.0 * sure / total));
-    if (shares) print(show_shares(*shares, k, context));
-    if (!flags.out.empty()) note(context, fmt::format("Memberships written to {}", flags.out));
+    if (shares) print(show_shares(*shares, loaded.facts.group_names, k, context));
   }
+  note_written(context, "Memberships", flags.out);
   if (agreement && !context.json)
     note(context, fmt::format("Against the known groups: {:.2f} % of the rows in another group, adjusted Rand index {:.4f}, "
                               "variation of information {:.4f} nats; "

@@ -12,8 +12,12 @@ namespace {
 
 constexpr std::size_t most_items = 20;
 constexpr std::size_t most_groups = 12;
+constexpr std::size_t widest_name = 26, columns_left = 46;  // for a name and its bar, so that a line fits a terminal of 80 columns
 
-std::string plural(double count, const std::string& noun) { return fmt::format("{} {}{}", count, noun, count == 1.0 ? "" : "s"); }
+std::string plural(double count, const std::string& noun) {
+  const std::string number = count_text(count);
+  return fmt::format("{} {}{}", number, noun, number == "1" ? "" : "s");
+}
 
 // Half the width of the interval about a utility, and its level: from the standard error, else from the interval itself.
 std::optional<std::pair<double, double>> half_width(const Group& group, std::size_t item) {
@@ -38,7 +42,7 @@ std::string show_utilities(const Group& group, const std::vector<std::string>& n
       break;
     }
     const double share = std::exp(group.utilities[item] - largest) / total;
-    constexpr double eighths_per_row = 24 * 8;
+    const auto eighths_per_row = static_cast<double>(8 * (columns_left - width));
     const auto eighths = static_cast<std::size_t>(std::lround(std::exp(group.utilities[item] - largest) * eighths_per_row));
     static constexpr const char* parts[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
     std::string bar;
@@ -49,9 +53,9 @@ std::string show_utilities(const Group& group, const std::vector<std::string>& n
       interval = fmt::format(" ± {:.2f}", half->first);
       level = half->second;
     }
-    text +=
-        fmt::format("  {:>4}. {}  {:>+7.2f}{:<8} {:>5.1f}%  {}{}{}{}\n", rank, fit_width(names[item], width), group.utilities[item],
-                    interval, 100.0 * share, style.bar, bar, style.reset, group.is_unbounded(item) ? "  (no finite estimate)" : "");
+    if (group.is_unbounded(item)) bar = "(no finite estimate)";
+    text += fmt::format("  {:>4}. {}  {:>+7.2f}{:<8} {:>5.1f}%  {}{}{}\n", rank, fit_width(names[item], width),
+                        group.utilities[item], interval, 100.0 * share, style.bar, bar, style.reset);
   }
   return text;
 }
@@ -65,7 +69,7 @@ std::string show_consensus(const Group& group, const std::vector<std::string>& n
       break;
     }
     if (shown > 0) text += " > ", column += 3;
-    if (column + display_width(names[item]) > 100) text += "\n      ", column = 6;
+    if (column + display_width(names[item]) > 76) text += "\n      ", column = 6;
     text += names[item];
     column += display_width(names[item]);
     ++shown;
@@ -79,19 +83,20 @@ std::string show_consensus(const Group& group, const std::vector<std::string>& n
 
 }  // namespace
 
-std::string show_fit(const FittedModel& model, const FitSummary& summary, const Context& context) {
+std::string show_fit(const FittedModel& model, const FitSummary& summary, const Context& context,
+                     std::span<const std::string> group_names) {
   const Style style(context.color_stdout());
   std::vector<std::string> names;
   for (const std::string& item : model.items()) names.push_back(printable(item));
   std::size_t width = 4;
-  for (const std::string& name : names) width = std::max(width, std::min<std::size_t>(36, display_width(name)));
+  for (const std::string& name : names) width = std::max(width, std::min(widest_name, display_width(name)));
 
   const std::vector<Group> groups = model.profile();
   std::string text =
       fmt::format("{}{} in {} of {} items{}   {}family {}, method {}, {:.3g} s{}\n", style.bold,
                   plural(static_cast<double>(groups.size()), "group"), plural(summary.num_rankings, "ranking"), names.size(),
                   style.reset, style.dim, model.family(), summary.method, summary.seconds, style.reset);
-  text += fmt::format("log-likelihood {:.4f}   BIC {:.1f}   AIC {:.1f}   {} parameters   {} after {} steps\n", summary.loglik,
+  text += fmt::format("log-likelihood {:.4f}   BIC {:.1f}   AIC {:.1f}\n{} parameters   {} after {} steps\n", summary.loglik,
                       summary.bic(), summary.aic(), summary.num_parameters, name_of(summary.stop_reason), summary.iterations);
   if (summary.starts && summary.starts->finished > 1) {
     text += fmt::format("{} of {} starts ended here", summary.starts->agreeing, summary.starts->finished);
@@ -107,7 +112,7 @@ std::string show_fit(const FittedModel& model, const FitSummary& summary, const 
       break;
     }
     const Group& group = groups[k];
-    std::string head = fmt::format("Group {}, {:.1f} %", k + 1, 100.0 * group.weight);
+    std::string head = fmt::format("{}, {:.1f} %", printable(group_name(group_names, k)), 100.0 * group.weight);
     if (!group.theta_by_stage && !group.theta.empty()) head += fmt::format(", theta {:.3f}", group.theta[0]);
     text += fmt::format("\n{}{}{}\n", style.bold, head, style.reset);
     if (!group.utilities.empty()) {
@@ -117,10 +122,14 @@ std::string show_fit(const FittedModel& model, const FitSummary& summary, const 
       text += show_consensus(group, names);
     }
   }
-  for (const ModelFact& fact : model.facts()) text += fmt::format("\n{}: {}; {}\n", fact.name, fact.value, fact.words);
+  for (const ModelFact& fact : model.facts())
+    text += "\n" + wrapped(fmt::format("{}: {}; {}", fact.name, fact.value, fact.words), 2) + "\n";
   if (utilities_shown)
-    text += fmt::format("\n{}Columns: utility (log-worth, mean zero){}; chance to be first among all items.{}\n", style.dim,
-                        level ? fmt::format(" ± {:.0f} % interval", 100.0 * *level) : "", style.reset);
+    text += fmt::format("\n{}{}{}\n", style.dim,
+                        wrapped(fmt::format("Columns: utility (log-worth, mean zero){}; chance to be first among all items.",
+                                            level ? fmt::format(" ± {:.0f} % interval", 100.0 * *level) : ""),
+                                2),
+                        style.reset);
   return text;
 }
 

@@ -124,6 +124,7 @@ class Commands(Case):
         one = self.path("one.json")
         self.ok("fit", TOWN, "-k", 1, "--out", one)
         cases.append(("check", one, TOWN))
+        cases += [("fit", TOWN, "-k", 2), ("fit", data, "--family", "mallows", "-k", 2), ("fit", data), ("fit", data, "--family", "dpm", "--sweeps", 60, "--burnin", 20)]
         for args in cases:
             for line in self.ok(*args).stdout.splitlines():
                 self.assertLessEqual(len(line), 80, (args, line))

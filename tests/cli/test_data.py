@@ -232,6 +232,9 @@ class Reading(Files):
         self.assertEqual(self.ok("score", model, path, "--json", "--quiet").stderr.count("Read as"), 0)
         for command in ("assign", "check"):
             self.assertIn("Read as the model's data were", self.ok(command, model, path, "--json").stderr)
+        self.assertIn("Read as the model's data were", self.ok("report", model, "--data", path, "--out", self.path("r.json")).stderr)
+        with open(self.path("r.json"), encoding="utf-8") as file:
+            self.assertEqual(json.load(file)["data"]["num_rankings"], json.loads(remembered.stdout)["num_rankings"])
         # What is remembered of a table does not bind a file of another kind, and a flag that is given wins.
         soi, _, _ = trial_files.write(self.folder.name, "preflib", ballots)
         self.assertEqual(json.loads(self.ok("score", model, soi, "--json").stdout)["num_rankings"],
@@ -252,6 +255,75 @@ class Reading(Files):
         self.assertEqual([row["row"] for row in rows], [str(i + 1) for i in range(90)])
         self.assertEqual([row["file"] for row in rows], ["cvr.csv"] * 40 + ["votes.jsonl"] * 50)
         self.assertEqual([row["label"] == "" for row in rows], [not b.ranking for b in ballots])
+
+
+class Marks(Files):
+    def test_overvotes_and_skipped_places_are_counted(self):
+        ballots = trial_files.election(900)
+        self.assertGreater(sum(b.skipped for b in ballots), 5)
+        for layout in ("wide", "choices", "contests"):
+            with self.subTest(layout=layout):
+                path, flags, _ = trial_files.write(self.folder.name, layout, ballots)
+                result = json.loads(self.ok("info", path, *flags, "--json").stdout)
+                self.assertEqual((result["num_overvoted"], result["num_skipped"]), (sum(b.overvoted for b in ballots), sum(b.skipped for b in ballots)))
+        path, _, _ = trial_files.write(self.folder.name, "wide", ballots)
+        model = self.model(sorted(CANDIDATES))
+        page = self.path("r.json")
+        self.ok("report", model, "--data", path, "--out", page, "--tables", self.path("tables"), "--quiet")
+        with open(page, encoding="utf-8") as file:
+            data = json.load(file)["data"]
+        expected = [sum(bool(b.ranking) for b in ballots), sum(not b.ranking for b in ballots), sum(b.overvoted for b in ballots), sum(b.skipped for b in ballots)]
+        self.assertEqual([data[key] for key in ("num_rankings", "num_blank", "num_overvoted", "num_skipped")], expected)
+        self.assertEqual([int(row["ballots"]) for row in read_csv(self.path("tables/ballots.csv"))], expected)
+
+    def test_a_file_says_how_many_seats_there_are(self):
+        text = trial_files.blt(trial_files.election(60)).replace(f"{len(CANDIDATES)} 1", f"{len(CANDIDATES)} 3", 1)
+        path, page, model = self.path("v.blt", text), self.path("r.json"), self.path("m.json")
+        self.ok("fit", path, "-k", 1, "--out", model)
+        for flags, seats in (([], 3), (["--seats", 2], 2)):
+            self.ok("report", model, "--data", path, "--out", page, *flags, "--quiet")
+            with open(page, encoding="utf-8") as file:
+                self.assertEqual(json.load(file)["models"][0]["election"]["seats"], seats)
+
+
+class Rows(Files):
+    def test_json_and_a_dash_hold_the_rows(self):
+        ballots = trial_files.election(60)
+        path, _, _ = trial_files.write(self.folder.name, "wide", ballots)
+        model = self.model(CANDIDATES)
+        out = self.path("out.csv")
+        for command, key in (("assign", "label"), ("score", "loglik")):
+            self.ok(command, model, path, "--out", out)
+            dash = self.ok(command, model, path, "--out", "-")
+            with open(out, encoding="utf-8", newline="") as file:
+                self.assertEqual(dash.stdout, file.read())
+            self.assertNotIn("written to", dash.stderr)
+            both = caucus(command, model, path, "--out", "-", "--json")
+            self.assertEqual((both.returncode, both.stdout), (64, ""))
+            rows = json.loads(self.ok(command, model, path, "--json").stdout)["rows"]
+            for row, line, ballot in zip(rows, read_csv(out), ballots, strict=True):
+                self.assertEqual(str(row["row"]), line["row"])
+                self.assertEqual("" if row[key] is None else str(row[key]), line[key])
+                self.assertEqual((row["data"]["Precinct"], row["data"]["Age"]), (ballot.precinct, ballot.age))
+                if command == "assign" and ballot.ranking:
+                    self.assertEqual([str(p) for p in row["p"]], [line["p1"], line["p2"]])
+            self.assertNotIn("rows", json.loads(self.ok(command, model, path, "--json", "--out", out).stdout))
+
+    def test_named_groups_keep_their_names(self):
+        ballots = trial_files.election(60)
+        path, _, _ = trial_files.write(self.folder.name, "wide", ballots)
+        model, out = self.model(CANDIDATES), self.path("out.csv")
+        self.ok("name", model, "Hill people", "Valley\x1b[31m")
+        text = self.ok("assign", model, path, "--by", "precinct", "--out", out).stdout
+        self.assertIn("Hill people: ", text)
+        self.assertEqual(text.count("Hill people"), 2)
+        self.assertNotIn("\x1b", text)
+        self.assertEqual(json.loads(self.ok("assign", model, path, "--json").stdout)["group_names"][0], "Hill people")
+        self.assertIn("Hill people, ", self.ok("fit", path, "-k", 2, "--names", "Hill people,Valley").stdout)
+
+    def test_weights_that_sum_to_one_are_said_to(self):
+        path = self.path("w.csv", "rank1,rank2,rank3,weight\n" + "a,b,c,0.0033333333333\nb,a,c,0.0033333333333\nc,a,b,0.0033333333334\n" * 100)
+        self.assertIn("1 ranking of 3 items", self.ok("fit", path, "-k", 1).stdout)
 
 
 class OddFiles(Files):

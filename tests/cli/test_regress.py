@@ -180,6 +180,17 @@ class Regression(unittest.TestCase):
             self.assertAlmostEqual(scores[0]["log_loss"], loss / 80, places=9)
             self.assertLess(wrong / 80, 0.45)
 
+    def test_predict_takes_one_row_on_the_command_line(self):
+        self.fit("--method", "em")
+        one = example(80, 2)[:1]
+        table = self.write("one.csv", one, ["kind", "colour", "age", "size"])
+        expected = self.ok("predict", self.path("m.json"), table, "--out", "-").stdout
+        cells = ",".join(f"{name}={one[0][name]}" for name in ("size", "age", "colour"))
+        self.assertEqual(self.ok("predict", self.path("m.json"), "--row", cells).stdout, expected)
+        self.assertEqual(caucus("predict", self.path("m.json"), "--row", "size=2,age=3").returncode, 65)
+        self.assertEqual(caucus("predict", self.path("m.json")).returncode, 64)
+        self.assertEqual(caucus("predict", self.path("m.json"), table, "--row", cells).returncode, 64)
+
     def test_predict_without_the_target(self):
         self.fit()
         unknown = self.write("unknown.csv", example(5, 3), ["size", "age", "colour"])

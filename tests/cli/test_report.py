@@ -108,6 +108,19 @@ class Report(unittest.TestCase):
         self.assertEqual(result.returncode, 64)
         self.assertIn("4 names; the model has 3 groups", result.stderr)
 
+    def test_the_reasons_for_the_number_of_groups_are_on_the_page(self):
+        chosen = self.path("chosen.json")
+        shown = self.ok("fit", TOWN, "--out", chosen, "--report", self.path("chosen-page.json")).stdout
+        with open(self.path("chosen-page.json"), encoding="utf-8") as file:
+            report = json.load(file)
+        with open(chosen, encoding="utf-8") as file:
+            selection = json.load(file)["selection"]
+        self.assertEqual(report["selection"]["sentences"], selection["why"])
+        self.assertIn(" ".join(selection["why"][0].split()), " ".join(shown.split()))
+        self.assertEqual(report["sentences"], ["3 groups are as many as hold up: two halves of the rankings, each taken alone, show the same ones."])
+        self.assertEqual([row["replication"] > 0.9 for row in report["selection"]["table"]][:4], [True, True, True, False])
+        self.assertFalse(any("set by hand" in text for text in report["models"][0]["caveats"]))
+
     def test_a_page_names_no_folders(self):
         page = self.path("page.html")
         self.ok("report", self.model, "--data", TOWN, "--out", page, "--quiet")

@@ -18,6 +18,16 @@ class Ballot:
         self.marks, self.precinct, self.age = marks, precinct, age
 
     @property
+    def overvoted(self):
+        return any("".join(c for c in mark.lower() if c.isalpha()) == "overvote" for mark in self.marks)
+
+    @property
+    def skipped(self):
+        """A place without a candidate, an overvote apart, before a later choice."""
+        named = [i for i, mark in enumerate(self.marks) if mark in CANDIDATES]
+        return any(mark not in CANDIDATES and not Ballot(1, [mark], "", 0).overvoted for mark in self.marks[:named[-1]]) if named else False
+
+    @property
     def ranking(self):
         listed = []
         for mark in self.marks:

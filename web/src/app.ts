@@ -47,6 +47,7 @@ export function startApp(root: HTMLElement, report: ReportData): void {
   const words = h("section", { id: "words", class: "words", "aria-labelledby": "words-title" });
   const body = h("div", {});
   let showAllCards = false;
+  const severalModels = report.models.length > 1 || report.comparison !== undefined;
 
   const drawHeader = () => {
     const model = report.models.length ? state.current : undefined;
@@ -63,7 +64,8 @@ export function startApp(root: HTMLElement, report: ReportData): void {
   const drawWords = () => {
     const model = report.models.length ? state.current : undefined;
     words.replaceChildren(h("h2", { id: "words-title" }, "In plain words"));
-    const sentences = [...report.sentences, ...(model?.sentences ?? [])];
+    // What was found comes before how many groups were looked for; of several models, which one comes first.
+    const own = model?.sentences ?? [], sentences = severalModels ? [...report.sentences, ...own] : [...own, ...report.sentences];
     for (const sentence of sentences) words.append(h("p", { class: "say" }, sentence));
     const caveats = model?.caveats ?? [];
     if (caveats.length)
@@ -147,7 +149,9 @@ export function startApp(root: HTMLElement, report: ReportData): void {
     sections = [["words", "In plain words"]];
     body.replaceChildren();
     // Of battles the leaderboard is what people come for.
-    const order = report.models.length && state.current.leaderboard ? [...SECTIONS].sort((a, b) => Number(b.id === "results") - Number(a.id === "results")) : SECTIONS;
+    const first = report.models.length && state.current.leaderboard ? "results" : "", late = severalModels ? "" : "choice";
+    const rank = (id: string) => (id === first ? -1 : id === late ? SECTIONS.findIndex((one) => one.id === "trust") - 0.5 : SECTIONS.findIndex((one) => one.id === id));
+    const order = [...SECTIONS].sort((a, b) => rank(a.id) - rank(b.id));
     for (const section of order) {
       const views = section.views.map((maker) => maker(state)).filter((view) => view !== null);
       const notes = section.id === "trust" ? furtherNotes() : null;

@@ -40,7 +40,7 @@ export function axisLeft(scale: Scale, left: number, right: number, options: Axi
     group.append(s("line", { class: "grid", x1: left, x2: right, y1: y, y2: y }),
       s("text", { x: left - 8, y, "text-anchor": "end", "dominant-baseline": "central" }, options.format(tick)));
   }
-  if (options.label) group.append(s("text", { class: "axis-label", x: 0, y: Math.min(from, to) - 12, "text-anchor": "start" }, options.label));
+  if (options.label) group.append(s("text", { class: "axis-label", x: 0, y: Math.min(from, to) - 12, "text-anchor": "start" }, fitText(options.label, right)));
   return group;
 }
 

@@ -39,6 +39,9 @@ export interface DataSummary {
   source: string;
   digest: string;
   num_rankings: number;
+  num_blank?: number;
+  num_overvoted?: number;
+  num_skipped?: number;
   num_unique: number;
   num_items: number;
   kind: string;
@@ -249,6 +252,7 @@ export interface Selection {
     ebic?: number | null;
     heldout_mean?: number | null;
     heldout_se?: number | null;
+    replication?: number | null; // of the weakest group, between two halves
     seconds?: number | null;
   }[];
 }

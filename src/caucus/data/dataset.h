@@ -27,11 +27,19 @@ struct BlankRow {
   double weight;
 };
 
+// What a file says of its ballots besides the rankings.
+struct BallotFacts {
+  double overvoted = 0.0;  // weight of the ballots with an overvote: two marks for one place, read as none
+  double skipped = 0.0;    // of those that leave a place empty before a later choice, which moves up
+  std::size_t seats = 0;   // to be filled; 0: the file does not say
+};
+
 struct Dataset {
   std::vector<std::string> items;  // UTF-8, distinct
   RankingSet rankings;
   std::vector<BlankRow> blanks;  // by row, ascending
   Unranked unranked = Unranked::last;
+  BallotFacts facts;
   std::vector<Column> covariates;        // one value per row of rankings
   std::vector<Column> blank_covariates;  // the same columns, one value per blank row
   std::vector<std::string> warnings;

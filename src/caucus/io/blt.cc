@@ -75,6 +75,7 @@ class BltReader {
       diagnostics_.throw_if_any();
     }
     claimed_ = *items;
+    seats_ = *seats;
   }
 
   void read_ballots() {
@@ -198,6 +199,7 @@ class BltReader {
 
   Dataset finish() {
     Dataset data;
+    data.facts.seats = seats_;
     if (rows_.builder().num_rows() == 0 && !rows_.any_blank())
       throw DataError(source_.name() + ": found no ballots, expected lines such as '3 1 2 0'");
     rows_.build(data);
@@ -235,6 +237,7 @@ class BltReader {
   std::string_view line_;
   std::string_view content_;  // the line without blanks and commas at its ends
   std::uint64_t claimed_ = 0;
+  std::size_t seats_ = 0;
   bool pending_ = false;  // the current line is a name already
   bool ended_ = false;
   BallotRows rows_;

@@ -172,8 +172,20 @@ class CsvRankings {
   ItemId item_in(std::string_view text) {
     const std::size_t seen = cells_seen_.insert(text);
     if (seen == item_of_.size()) item_of_.push_back(is_item(text) ? index_.insert(text) : ItemIndex::none);
-    if (item_of_[seen] == ItemIndex::none && !text.empty()) ++num_dropped_cells_;
+    if (seen == is_overvote_.size()) is_overvote_.push_back(is_overvote(text) ? 1 : 0);
+    if (item_of_[seen] == ItemIndex::none) {
+      if (!text.empty()) ++num_dropped_cells_;
+      (is_overvote_[seen] != 0 ? overvoted_ : place_left_) = true;
+    } else {
+      skipped_ = skipped_ || place_left_;
+    }
     return item_of_[seen];
+  }
+  // What the cells of a ballot told, place after place; to be called around them.
+  void begin_ballot() { overvoted_ = place_left_ = skipped_ = false; }
+  void end_ballot(double ballot_weight) {
+    if (overvoted_) facts_.overvoted += ballot_weight;
+    if (skipped_) facts_.skipped += ballot_weight;
   }
 
   void read_wide() {
@@ -186,10 +198,14 @@ class CsvRankings {
         continue;
       }
       rows_.begin();
+      begin_ballot();
       bool repeated = false;
       for (const std::size_t column : layout_.columns) {
         const std::string_view text = cell(column).text;
-        if (text.empty()) continue;
+        if (text.empty()) {
+          place_left_ = true;
+          continue;
+        }
         const ItemId item = item_in(text);
         if (item != ItemIndex::none && !rows_.push(item)) {
           ++num_repeated;
@@ -197,6 +213,7 @@ class CsvRankings {
         }
       }
       rows_repeated += repeated ? 1 : 0;
+      end_ballot(row_weight);
       rows_.finish(row_weight);
       keep_row();
     }
@@ -216,11 +233,13 @@ class CsvRankings {
         continue;
       }
       rows_.begin();
+      begin_ballot();
       for_each_in_order(order, [&](std::string_view name, bool ends_group) {
         const ItemId item = item_in(name);
         if (item != ItemIndex::none && !rows_.push(item)) ++num_repeated;
         if (ends_group) rows_.end_group();
       });
+      end_ballot(row_weight);
       rows_.finish(row_weight);
       keep_row();
     }
@@ -508,6 +527,7 @@ class CsvRankings {
     if (data.rankings.empty())
       throw DataError(source_.name() + (data.blanks.empty() ? ": found a header but no rankings" : ": every ranking is empty"));
     data.warnings = std::move(warnings_);
+    data.facts = facts_;
     const bool by_column = !layout_.items.empty();
     std::vector<std::string> names = by_column ? layout_.items : index_.take_names();
     std::vector<std::string> fallback;
@@ -558,6 +578,9 @@ class CsvRankings {
   std::vector<ItemId> item_of_;
   BallotRows rows_;
   std::vector<std::string> warnings_;
+  std::vector<std::uint8_t> is_overvote_;                          // of each distinct cell
+  bool overvoted_ = false, place_left_ = false, skipped_ = false;  // of the ballot that is read
+  BallotFacts facts_;
   std::size_t num_dropped_cells_ = 0;
   std::size_t num_padded_ = 0;
 };

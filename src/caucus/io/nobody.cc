@@ -44,6 +44,8 @@ bool names_nobody(std::string_view cell) {
   return std::ranges::find(nobody, letters) != nobody.end();
 }
 
+bool is_overvote(std::string_view cell) { return cell.size() <= 24 && letters_of(cell).starts_with("overvote"); }
+
 bool resembles_nobody(std::string_view name) {
   std::string words = lower_case(name);
   std::ranges::replace_if(

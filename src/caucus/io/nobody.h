@@ -12,6 +12,9 @@ namespace caucus {
 // hyphens or blanks: "(Over-vote)" is one of them.
 bool names_nobody(std::string_view cell);
 
+// Of these, two marks where one belongs: "overvote", "Over vote", ...
+bool is_overvote(std::string_view cell);
+
 // Does the name of an item contain such a word ("Overvote - 2", "ballot exhausted")? Then a person should look at it.
 bool resembles_nobody(std::string_view name);
 

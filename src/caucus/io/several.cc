@@ -39,6 +39,9 @@ class Joined {
           rows_.blank(part.blanks[row].weight);
           add_cells(part.blank_covariates, row, part.source);
         });
+    data_.facts.overvoted += part.facts.overvoted;
+    data_.facts.skipped += part.facts.skipped;
+    data_.facts.seats = std::max(data_.facts.seats, part.facts.seats);
     data_.source += (data_.source.empty() ? "" : ", ") + part.source;
   }
 

@@ -43,9 +43,18 @@ Json data_json(const Dataset& data) {
         "Rankings list from {} to {} items; {}.", found.min_length, found.max_length,
         data.unranked == Unranked::last ? "items not listed count as below the listed ones" : "items not listed took no part"));
   if (found.has_ties) sentences.push_back("Some rankings tie items.");
+  if (data.blank_weight() > 0.0)
+    sentences.push_back(fmt::format("Besides, {} list nothing and take no part.", whole(data.blank_weight())));
+  if (data.facts.overvoted > 0.0)
+    sentences.push_back(fmt::format("{} have an overvote: that place counts as empty.", whole(data.facts.overvoted)));
+  if (data.facts.skipped > 0.0)
+    sentences.push_back(fmt::format("{} skip a place: later choices move up.", whole(data.facts.skipped)));
   return {{"source", file_name(data.source)},
           {"digest", digest(data)},
           {"num_rankings", rounded(total)},
+          {"num_blank", rounded(data.blank_weight(), 12)},
+          {"num_overvoted", rounded(data.facts.overvoted, 12)},
+          {"num_skipped", rounded(data.facts.skipped, 12)},
           {"num_unique", data.rankings.size()},
           {"num_items", n},
           {"kind", name_of(found.kind)},

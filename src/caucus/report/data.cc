@@ -159,10 +159,8 @@ std::optional<double> share_sure(const Parts& parts) {
 void describe(const ReportRequest& request, const ReportModel& one, Parts& parts) {
   const std::size_t k_all = parts.view.groups.size();
   if (parts.data != nullptr) parts.counted = report::count_rankings(*parts.data, group_labels(parts), k_all);
-  const std::vector<std::string>& names = one.facts.group_names;
   for (std::size_t k = 0; k < k_all; ++k) {
-    report::GroupFacts facts{fmt::format("Group {}", k + 1), {}};
-    if (k < names.size() && !names[k].empty()) facts.name = names[k];
+    report::GroupFacts facts{group_name(one.facts.group_names, k), {}};
     if (&one == &request.models.front() && k < request.names.size() && !request.names[k].empty()) facts.name = request.names[k];
     if (!group_labels(parts).empty()) {
       double very = 0.0, all = 0.0;

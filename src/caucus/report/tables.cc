@@ -235,11 +235,17 @@ std::vector<ReportTable> report_tables(const Json& data) {
       add(model);
   }
   const Json& summary = at(data, "data");
+  for (const auto& [what, key] :
+       std::initializer_list<std::pair<const char*, const char*>>{{"counted", "num_rankings"},
+                                                                  {"blank", "num_blank"},
+                                                                  {"with an overvote", "num_overvoted"},
+                                                                  {"with a skipped place", "num_skipped"}})
+    if (!at(summary, key).is_null()) tables.row("ballots", {"what", "ballots"}, {what, at(summary, key)});
   for (const Json& length : at(summary, "lengths")) tables.row("lengths", {"items_listed", "rankings"}, {length[0], length[1]});
   for (const Json& row : at(at(data, "selection"), "table"))
-    tables.row("selection", {"groups", "loglik", "ebic", "bic", "aic", "icl", "heldout_mean", "heldout_se"},
+    tables.row("selection", {"groups", "loglik", "ebic", "bic", "aic", "icl", "heldout_mean", "heldout_se", "replication"},
                {row["k"], at(row, "loglik"), at(row, "ebic"), at(row, "bic"), at(row, "aic"), at(row, "icl"),
-                at(row, "heldout_mean"), at(row, "heldout_se")});
+                at(row, "heldout_mean"), at(row, "heldout_se"), at(row, "replication")});
   for (const Json& row : at(at(data, "comparison"), "table"))
     tables.row("comparison", {"family", "heldout_mean", "heldout_se", "difference", "difference_se", "groups", "seconds"},
                {row["name"], row["heldout_mean"], row["heldout_se"], at(row, "difference"), at(row, "difference_se"),

@@ -119,6 +119,7 @@ double badness(const SelectRow& row, Criterion criterion) {
 }  // namespace
 
 std::vector<std::string> selection_sentences(const SelectionFacts& selection) {
+  if (!selection.why.empty()) return selection.why;  // as the command line gives them
   std::string upper(name_of(selection.criterion));
   std::transform(upper.begin(), upper.end(), upper.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
   const std::string by = is_heldout(selection.criterion) ? "By how well unseen rankings are predicted" : "By " + upper;
@@ -144,7 +145,11 @@ std::vector<std::string> selection_sentences(const SelectionFacts& selection) {
 }
 
 std::vector<std::string> selection_words(const SelectionFacts& selection) {
-  if (!selection.why.empty()) return {selection.why.front()};
+  if (selection.criterion == Criterion::halves && selection.chosen_k > 0)
+    return {selection.chosen_k == 1
+                ? "No division into groups holds up: what one half of the rankings shows does not help to predict the other half."
+                : fmt::format("{} are as many as hold up: two halves of the rankings, each taken alone, show the same ones.",
+                              groups_of(static_cast<std::size_t>(selection.chosen_k)))};
   if (selection.table.empty()) return {};
   const auto [least, most] = std::ranges::minmax(selection.table, {}, &SelectRow::k);
   if (most.k <= least.k) return {};
@@ -216,6 +221,7 @@ Json selection_json(const SelectionFacts& selection, const std::string& family) 
     add("heldout_mean", row.heldout_mean.value_or(std::nan("")));
     add("heldout_se", row.heldout_se.value_or(std::nan("")));
     add("seconds", row.seconds);
+    if (row.replication) add("replication", row.replication->weakest);
     json["table"].push_back(std::move(one));
   }
   return json;

@@ -46,7 +46,7 @@ struct ModelFacts {
   bool models_ties = false;      // ties are outcomes with a parameter of their own
   DataFacts data;
   Provenance provenance;
-  std::vector<std::string> group_names;
+  std::vector<std::string> group_names;  // what the user calls the groups, largest first; may be short
 };
 
 // The text of a model file, taken apart.

@@ -1,5 +1,7 @@
 #include "caucus/service/model_file.h"
 
+#include <fmt/format.h>
+
 #include "caucus/base/error.h"
 #include "caucus/io/source.h"
 #include "caucus/service/families.h"
@@ -22,6 +24,10 @@ LoadedModel parse_model(std::string_view text, const std::string& name) {
   loaded.model->set_errors(document.errors());
   loaded.summary = document.summary();
   return loaded;
+}
+
+std::string group_name(std::span<const std::string> names, std::size_t k) {
+  return k < names.size() && !names[k].empty() ? names[k] : fmt::format("Group {}", k + 1);
 }
 
 LoadedModel load_model(const std::string& path) {

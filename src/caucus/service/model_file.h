@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "caucus/infer/family.h"
@@ -22,5 +23,8 @@ struct LoadedModel {
 // Reads and checks a model file. Throws NoInputError or DataError with file, place and what was expected.
 LoadedModel load_model(const std::string& path);
 LoadedModel parse_model(std::string_view text, const std::string& name);
+
+// The user's name for group k, or "Group 1", ...
+std::string group_name(std::span<const std::string> names, std::size_t k);
 
 }  // namespace caucus

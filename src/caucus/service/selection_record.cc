@@ -53,8 +53,11 @@ SelectRow row_of(const RecordView& record) {
   for (const NumberOfRow& one : row_numbers) row.*one.member = record.maybe_number(one.key).value_or(missing_number);
   for (const MaybeOfRow& one : row_maybes) row.*one.member = record.maybe_number(one.key);
   if (const auto gain = record.maybe_number("gain")) row.ahead.push_back({*gain, record.maybe_number("gain_se").value_or(0.0)});
-  if (const std::size_t size = record.size("agreement"); size > 0)
-    row.replication.emplace().groups = record.numbers("agreement", size);
+  if (const std::size_t size = record.size("agreement"); size > 0) {
+    Replication& found = row.replication.emplace();
+    found.groups = record.numbers("agreement", size);
+    found.weakest = *std::ranges::min_element(found.groups);
+  }
   row.shares = record.numbers("shares", record.size("shares"));
   return row;
 }

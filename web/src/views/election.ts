@@ -2,7 +2,7 @@
 import { cell, mark, widestLabel } from "../chart";
 import { fitText, h, s, selectBox } from "../dom";
 import { count, percent } from "../format";
-import type { Winners } from "../types";
+import type { DataSummary, Winners } from "../types";
 import { Pager, svgRoot, type ViewMaker } from "../view";
 
 const RULES: [string, string, (w: Winners) => number[]][] = [
@@ -12,6 +12,13 @@ const RULES: [string, string, (w: Winners) => number[]][] = [
   ["Beats every other", "Condorcet", (w) => (w.condorcet === null ? [] : [w.condorcet])],
   ["Most points", "Borda: one for each ranked below", (w) => w.borda],
 ];
+
+// What the ballots hold besides choices.
+function cast(data: DataSummary | undefined): string {
+  const parts = [[data?.num_blank, "blank"], [data?.num_overvoted, "with an overvote, read as an empty place"], [data?.num_skipped, "that skip a place, where later choices move up"]] as const;
+  const said = parts.filter(([number]) => number).map(([number, words]) => `${count(number!)} ${words}`);
+  return said.length ? `Ballots ${said.join("; ")}.` : "";
+}
 
 export const winners: ViewMaker = (state) => {
   const model = state.current, election = model.election;
@@ -30,7 +37,7 @@ export const winners: ViewMaker = (state) => {
       const body = columns().map(([name, w]) => h("tr", {}, h("th", { scope: "row" }, name, h("span", { class: "sub" }, `${count(w.num_rankings)} ballots`)), ...rules.map(([, , of]) => cellOf(of(w), w))));
       const lot = columns().some(([, w]) => w.lot);
       return { drawing: h("div", { class: "table-scroll whole", tabindex: 0, role: "region", "aria-label": "Winners by rule" }, h("table", { class: "winners" }, h("thead", {}, head), h("tbody", {}, ...body))),
-        note: [election.seats > 1 ? `Transferable vote: Droop quota, surpluses by the ${election.surplus === "irish" ? "Irish rule (last parcel)" : "Scottish rule (weighted inclusive Gregory)"}.` : "", lot ? "Some ties were broken by the order of the file, where an office would draw lots." : ""].filter(Boolean).join(" ") || undefined };
+        note: [cast(state.report.data), election.seats > 1 ? `Transferable vote: Droop quota, surpluses by the ${election.surplus === "irish" ? "Irish rule (last parcel)" : "Scottish rule (weighted inclusive Gregory)"}.` : "", lot ? "Some ties were broken by the order of the file, where an office would draw lots." : ""].filter(Boolean).join(" ") || undefined };
     },
     table: () => ({ columns: ["rule", ...columns().map(([name]) => name)], rows: rules.map(([rule, , of]) => [rule, ...columns().map(([, w]) => names(of(w)).join("; "))]) }),
   };

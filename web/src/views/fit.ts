@@ -8,7 +8,8 @@ import { Pager, svgRoot, type ViewMaker } from "../view";
 
 const CRITERIA: [keyof Selection["table"][number], string, string][] = [
   ["bic", "BIC", "lower is better"], ["icl", "ICL", "lower is better"], ["aic", "AIC", "lower is better"],
-  ["ebic", "EBIC", "lower is better"], ["heldout_mean", "Held-out log-likelihood per ranking", "higher is better"], ["loglik", "Log-likelihood", "always rises with more groups"],
+  ["ebic", "EBIC", "lower is better"], ["heldout_mean", "Held-out log-likelihood per ranking", "higher is better"], ["replication", "Agreement of the halves on the weakest group", "1 is the same group"],
+  ["loglik", "Log-likelihood", "always rises with more groups"],
 ];
 
 export const selection: ViewMaker = (state) => {
@@ -16,7 +17,7 @@ export const selection: ViewMaker = (state) => {
   if (!chosen || chosen.table.length === 0) return null;
   const has = CRITERIA.filter(([key]) => chosen.table.some((row) => typeof row[key] === "number"));
   if (has.length === 0) return null;
-  let key = (has.find(([name]) => name === chosen.criterion || (["cv", "holdout"].includes(chosen.criterion) && name === "heldout_mean")) ?? has[0])[0];
+  let key = (has.find(([name]) => name === chosen.criterion || (["cv", "holdout", "halves"].includes(chosen.criterion) && name === "heldout_mean")) ?? has[0])[0];
   return {
     id: "selection",
     title: "How many groups",
@@ -45,8 +46,8 @@ export const selection: ViewMaker = (state) => {
       }
       return { drawing, controls: has.length > 1 ? [selectBox("Measure", has.map(([c, n]) => [c, n]), key, (v) => { key = v as typeof key; redraw(); })] : [] };
     },
-    table: () => ({ columns: ["k", "loglik", "ebic", "bic", "aic", "icl", "heldout_mean", "heldout_se", "seconds"],
-      rows: chosen.table.map((r) => [r.k, r.loglik, r.ebic, r.bic, r.aic, r.icl, r.heldout_mean, r.heldout_se, r.seconds]) }),
+    table: () => ({ columns: ["k", "loglik", "ebic", "bic", "aic", "icl", "heldout_mean", "heldout_se", "replication", "seconds"],
+      rows: chosen.table.map((r) => [r.k, r.loglik, r.ebic, r.bic, r.aic, r.icl, r.heldout_mean, r.heldout_se, r.replication, r.seconds]) }),
   };
 };
 

@@ -52,6 +52,7 @@ export const utilities: ViewMaker = (state) => {
         const y = r * row + row / 2;
         drawing.append(s("line", { class: "row-line", x1: left, x2: width - right, y1: y + row / 2, y2: y + row / 2 }),
           s("text", { x: left - 12, y, "text-anchor": "end", "dominant-baseline": "central" }, fitText(model.items[item], left - 12), s("title", {}, model.items[item])));
+        const said = new Set<string>(); // "no limit" once at each end of a row
         visible.forEach((k, v) => {
           const group = model.groups[k], value = values(k)?.[item];
           if (value === undefined) return;
@@ -61,7 +62,11 @@ export const utilities: ViewMaker = (state) => {
           const parts = s("g", { "data-group": group.label, "data-item": item, "data-value": value });
           if (interval && !endless) parts.append(s("line", { class: `whisker ${colourClass(colour)}`, x1: x(interval[0]), x2: x(interval[1]), y1: y + offset, y2: y + offset }));
           parts.append(symbol(colour, x(value), y + offset, visible.length > 4 ? 3.6 : 4.6));
-          if (endless) parts.append(s("text", { class: "column-sub", x: x(value), y: y + offset, "text-anchor": x(value) < (left + width) / 2 ? "start" : "end", dx: x(value) < (left + width) / 2 ? 8 : -8, "dominant-baseline": "central" }, visible.length > 3 ? "" : x(value) < (left + width) / 2 ? "← no limit" : "no limit →"));
+          const low = x(value) < (left + width) / 2, words = low ? "← no limit" : "no limit →";
+          if (endless && visible.length <= 3 && !said.has(words)) {
+            said.add(words);
+            parts.append(s("text", { class: "column-sub", x: x(value), y: y + offset, "text-anchor": low ? "start" : "end", dx: low ? 8 : -8, "dominant-baseline": "central" }, words));
+          }
           if (endless) parts.classList.add("faint");
           mark(parts, model.items[item], ["group", state.name(k)],
             measure === "utility" ? ["utility", endless ? "not bounded by the data" : fixed(value, 2)] : ["average place", fixed(value, 1)],
