@@ -58,7 +58,7 @@ SelectRow row_of(const RecordView& record) {
     found.groups = record.numbers("agreement", size);
     found.weakest = *std::ranges::min_element(found.groups);
   }
-  row.shares = record.numbers("shares", record.size("shares"));
+  if (const std::size_t size = record.size("shares"); size > 0) row.shares = record.numbers("shares", size);
   return row;
 }
 
