@@ -11,9 +11,11 @@
 #include "caucus/report/counted.h"
 #include "caucus/report/parts.h"
 #include "caucus/result/model_json.h"
+#include "caucus/result/record_json.h"
 #include "caucus/result/regression_schema.h"
 #include "caucus/service/families.h"
 #include "caucus/service/model_file.h"
+#include "caucus/service/regression.h"
 
 namespace caucus {
 
@@ -524,9 +526,14 @@ ReportModel read_report_model(std::string_view text, const std::string& name) {
   ReportModel one;
   one.name = report::file_name(name);
   // A regression has classes, not items: it is no model of rankings that `score` could load.
-  Json json = Json::parse(text, nullptr, false);
+  Json json = parse_model_json(text, name, "caucus fit --out");
   if (json.is_object() && json.value("schema", Json()) == regression_schema) {
-    one.summary = regression_summary(json);
+    RegressionModel::parse(text, name);  // refuses what is wrong: the views take the rest at its word
+    try {
+      one.summary = regression_summary(json);
+    } catch (const Error& error) {
+      throw DataError({Diagnostic{name, 0, 0, error.what()}});
+    }
     one.json = std::move(json);
     return one;
   }

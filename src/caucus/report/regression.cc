@@ -28,6 +28,13 @@ Matrix matrix_at(const Json& object, const char* key) {
   return rows;
 }
 
+// Of a gamma law with rate 1. Wilson & Hilferty (1931) where the shape is so large that the series would not end.
+double gamma_quantile(double shape, double q) {
+  if (shape < 1e8) return boost::math::gamma_p_inv(shape, q);
+  const double z = q < 0.5 ? -1.959963985 : 1.959963985;  // q is 0.025 or 0.975
+  return shape * std::pow(1.0 - 1.0 / (9.0 * shape) + z / std::sqrt(9.0 * shape), 3);
+}
+
 // 95% intervals: from the draws of a sampler, from the gamma factors of a variational fit, else none.
 Json intervals_of(const Json& model, const Matrix& lambda) {
   Json intervals = Json::array();
@@ -60,7 +67,7 @@ Json intervals_of(const Json& model, const Matrix& lambda) {
   for (std::size_t k = 0; k < lambda.size(); ++k) {
     Json row = Json::array();
     for (std::size_t j = 0; j < lambda[k].size(); ++j) {
-      const auto quantile = [&](double q) { return boost::math::gamma_p_inv(shape[k][j], q) / rate[k][j] * total / factors; };
+      const auto quantile = [&](double q) { return gamma_quantile(shape[k][j], q) / rate[k][j] * total / factors; };
       row.push_back({rounded(quantile(0.025), 4), rounded(quantile(0.975), 4)});
     }
     intervals.push_back(std::move(row));

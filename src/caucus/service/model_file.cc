@@ -12,11 +12,11 @@ LoadedModel parse_model(std::string_view text, const std::string& name) {
   LoadedModel loaded;
   try {
     loaded.model = find_family(document.family()).load(document.record());
+    loaded.model->set_errors(document.errors());
+    loaded.summary = document.summary();
   } catch (const Error& error) {
     throw DataError({Diagnostic{name, 0, 0, error.what()}});
   }
-  loaded.model->set_errors(document.errors());
-  loaded.summary = document.summary();
   loaded.states_unranked = document.states_unranked();
   loaded.json = document.state().json;
   return loaded;
