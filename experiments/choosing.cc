@@ -102,7 +102,8 @@ Selection try_all(const Dataset& data, int most, int threads) {
 
 void simulate(const Settings& settings, Results& results) {
   const int trials = settings.trials > 0 ? settings.trials : settings.quick ? 1 : 5;
-  // The rule's thresholds were set on the first trial, so that one is not among those that judge it. All cells once before any twice.
+  // The rule's thresholds were set on the first trial, so that one is not among those that judge it. All cells once before any
+  // twice.
   for (int trial = 2; trial <= trials + 1; ++trial)
     for (const std::size_t ballots : settings.quick ? std::vector<std::size_t>{500} : std::vector<std::size_t>{500, 2000, 5000})
       for (const Design& design : designs)

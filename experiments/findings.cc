@@ -7,10 +7,10 @@
 #include <numeric>
 
 #include "caucus/base/random.h"
+#include "caucus/data/folds.h"
 #include "caucus/io/io.h"
 #include "caucus/io/table.h"
 #include "caucus/service/compare.h"
-#include "caucus/service/folds.h"
 #include "harness.h"
 #include "ratings.h"
 
@@ -60,18 +60,9 @@ Dataset draw_ballots(const Dataset& data) {
   for (std::size_t i = 0; i < data.rankings.size(); ++i)
     ballots.insert(ballots.end(), static_cast<std::size_t>(std::lround(data.rankings.weight(i))), i);
   RandomStream(1, Purpose::fold, 1).shuffle(std::span<std::size_t>(ballots));
-  Dataset part = data;
   RankingSetBuilder builder;
-  const RankingSet& rankings = data.rankings;
-  for (std::size_t b = 0; b < most_ballots; ++b) {
-    const std::size_t i = ballots[b];
-    builder.add(rankings[i].items(), 1.0,
-                rankings.has_ties() ? rankings.group_ends().subspan(rankings.offsets()[i], rankings.length(i))
-                                    : std::span<const std::uint8_t>{});
-  }
-  part.rankings = builder.build();
-  part.covariates = {};
-  return part;
+  for (std::size_t b = 0; b < most_ballots; ++b) builder.add(data.rankings[ballots[b]]);
+  return data.with(builder.build());
 }
 
 // The rankings without ties among the `count` items listed most often.

@@ -13,6 +13,7 @@
 #include <set>
 #include <tuple>
 
+#include "caucus/data/folds.h"
 #include "caucus/infer/pl_mixture/fit.h"
 #include "caucus/infer/pl_mixture/fitted.h"
 #include "caucus/infer/pl_mixture/methods.h"
@@ -20,7 +21,6 @@
 #include "caucus/infer/pl_mixture/start.h"
 #include "caucus/io/io.h"
 #include "caucus/io/table.h"
-#include "caucus/service/folds.h"
 #include "harness.h"
 #include "paper1_starts.h"
 #include "ratings.h"

@@ -6,6 +6,7 @@
 
 #include "caucus/base/random.h"
 #include "caucus/evaluate/classification.h"
+#include "caucus/evaluate/regression_scores.h"
 
 namespace caucus::experiments::paper4 {
 
@@ -64,18 +65,21 @@ Split split_rows(const Table& table, const DataSet& set, int split) {
   return {take_rows(table, std::span(order).first(num_train)), take_rows(table, std::span(order).subspan(num_train))};
 }
 
-Json fit_and_score(const Split& data, const RegressionRequest& request, std::uint64_t seed, bool roc) {
+Json fit_and_score(const Split& data, const Request& request, std::uint64_t seed, bool roc) {
   Run run;
   run.threads = 1;  // so that CPU seconds are the seconds of one core
   run.seed = seed;
   const double begun = cpu_seconds();
-  const RegressionFit fit = train_classes(data.train, request, run);
+  const pl_regression::Result fit = pl_regression::fit(pl_regression::class_input(data.train, request.input), request.options, run);
   const double seconds = cpu_seconds() - begun;
-  const Predictions predictions = predict_table(fit.model, data.test, {});
-  const auto scores = prediction_scores(predictions, false);
+  const pl_regression::Predictions predictions = pl_regression::predict_table(fit.model, data.test);
+  const PredictionScores scores = score_predictions(predictions).value();
   Json line{{"cpu_seconds", brief(seconds)}};
-  for (const char* field : {"misclassification", "log_loss", "auc"}) line[field] = brief(scores[field].get<double>());
-  if (fit.summary.ess_min) line["ess_min"] = brief(*fit.summary.ess_min), line["ess_loglik"] = brief(*fit.summary.ess_loglik);
+  line["misclassification"] = brief(scores.misclassification);
+  line["log_loss"] = brief(scores.log_loss.value());
+  line["auc"] = brief(scores.auc.value());
+  if (const auto& sampling = fit.summary.sampling; sampling && sampling->ess_min)
+    line["ess_min"] = brief(*sampling->ess_min), line["ess_loglik"] = brief(*sampling->ess_loglik);
   if (!fit.model.is_logit()) line["a"] = brief(fit.model.a);
   line["num_nonzero"] = (fit.model.lambda.array() > 1e-4 * fit.model.lambda.cwiseAbs().sum()).count();
   line["loglik"] = brief(fit.summary.loglik);
@@ -96,7 +100,7 @@ void run_some(const Settings& settings, Results& results, bool only_roc) {
         const std::string key = fmt::format("fit/{}/{}/{}", set.key, split, name_of(method));
         if (results.has(key)) continue;
         if (settings.quick && large && (method == Method::logit_lasso || method == Method::variational)) continue;  // too slow
-        RegressionRequest request = request_for(set, method, settings.quick ? (large ? 100 : 600) : 10000);
+        Request request = request_for(set, method, settings.quick ? (large ? 100 : 600) : 10000);
         if (method == Method::em || settings.quick) request.options.iterations = settings.quick ? 200 : 5000;
         results.add(key, fit_and_score(data, request, static_cast<std::uint64_t>(split) + 1, roc));
         const Json& line = results.lines().at(key);
@@ -222,11 +226,11 @@ Table load(const DataSet& set, const std::string& folder) {
   return table;
 }
 
-RegressionRequest request_for(const DataSet& set, Method method, int sweeps) {
-  RegressionRequest request;
-  request.method = method;
-  request.target = "class";
-  request.ignore = set.ignore;
+Request request_for(const DataSet& set, Method method, int sweeps) {
+  Request request;
+  request.options.method = method;
+  request.input.target = "class";
+  request.input.ignore = set.ignore;
   request.options.sweeps = sweeps;
   request.options.chains = 1;
   request.options.draws = 5000;
@@ -241,7 +245,7 @@ Mean over_splits(const Results& results, const std::string& data, const std::str
   return mean;
 }
 
-std::vector<double> roc_on_grid(const Predictions& predictions) {
+std::vector<double> roc_on_grid(const pl_regression::Predictions& predictions) {
   std::vector<double> scores;
   std::vector<std::uint8_t> positive;
   for (std::size_t i = 0; i < predictions.labels.size(); ++i) {

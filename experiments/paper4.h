@@ -5,8 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "caucus/infer/pl_regression/fit.h"
+#include "caucus/infer/pl_regression/predict.h"
 #include "caucus/io/table.h"
-#include "caucus/service/regression.h"
 #include "harness.h"
 
 namespace caucus::experiments::paper4 {
@@ -32,7 +33,11 @@ inline const std::vector<DataSet> data_sets{{"lenses", "lenses", "lenses.csv", {
 
 // Expression levels of genes (colon) enter as logarithms.
 Table load(const DataSet& set, const std::string& folder);
-RegressionRequest request_for(const DataSet& set, pl_regression::Method method, int sweeps);
+struct Request {
+  pl_regression::InputRequest input;
+  pl_regression::Options options;
+};
+Request request_for(const DataSet& set, pl_regression::Method method, int sweeps);
 
 // Six digits are enough to draw or to average.
 inline double brief(double value, double digits = 6.0) {
@@ -46,7 +51,7 @@ Mean over_splits(const Results& results, const std::string& data, const std::str
 
 // The true positive rate at false positive rates 0, 1/40, ..., 1.
 inline constexpr int roc_steps = 40;
-std::vector<double> roc_on_grid(const Predictions& predictions);
+std::vector<double> roc_on_grid(const pl_regression::Predictions& predictions);
 
 void run_fits(const Settings& settings, Results& results);
 void run_roc_fits(const Settings& settings, Results& results);

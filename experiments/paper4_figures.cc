@@ -2,7 +2,7 @@
 #include <span>
 
 #include "caucus/evaluate/classification.h"
-#include "caucus/service/regression_path.h"
+#include "caucus/infer/pl_regression/path.h"
 #include "paper4.h"
 
 namespace caucus::experiments::paper4 {
@@ -22,7 +22,7 @@ constexpr Estimate estimates[]{{"map", "MAP (EM)"},
 
 // 10 down to 0.01 in equal steps of the logarithm, two digits: these are also the labels.
 std::vector<double> path_grid(bool quick) {
-  std::vector<double> grid = default_path_grid(quick ? 4 : 19);
+  std::vector<double> grid = pl_regression::default_path_grid(quick ? 4 : 19);
   for (double& a : grid) a = brief(a, 2.0);
   return grid;
 }
@@ -51,15 +51,15 @@ void run_figure2(const Settings& settings, Results& results) {
   bool complete = true;
   for (const double a : grid) complete &= results.has(path_key(a));
   if (complete) return;
-  RegressionRequest request = request_for(iris, Method::em, settings.quick ? 600 : 10000);
+  Request request = request_for(iris, Method::em, settings.quick ? 600 : 10000);
   request.options.iterations = 5000;
-  const RegressionInput input = class_input(load(iris, settings.data), request);
+  const pl_regression::Input input = pl_regression::class_input(load(iris, settings.data), request.input);
   Run run;
   run.threads = settings.threads;
-  const std::vector<PathPoint> path = regularization_path(input, request, grid, run);
+  const std::vector<pl_regression::PathPoint> path = pl_regression::regularization_path(input, request.options, grid, run);
   for (const double a : grid) {
     Json line;
-    for (const PathPoint& point : path) {
+    for (const pl_regression::PathPoint& point : path) {
       if (point.a != a) continue;
       Json& weights = line[point.estimate] = Json::array();
       for (Eigen::Index j = 0; j < point.lambda.size(); ++j) weights.push_back(brief(point.lambda.data()[j], 4.0));
@@ -136,13 +136,13 @@ void run_figure4(const Settings& settings, Results& results) {
   const Table table = load(petals, settings.data);
   for (const Panel& panel : panels()) {
     if (results.has(panel.key)) continue;
-    RegressionRequest request = request_for(petals, panel.method, settings.quick ? 600 : 10000);
+    Request request = request_for(petals, panel.method, settings.quick ? 600 : 10000);
     request.options.draws = 500;
-    request.features.formulas = panel.formulas;
-    const RegressionInput input = class_input(table, request);
+    request.input.features.formulas = panel.formulas;
+    const pl_regression::Input input = pl_regression::class_input(table, request.input);
     Run run;
     run.threads = 1;
-    const RegressionModel model = train(input, request, run).model;
+    const pl_regression::Fitted model = pl_regression::fit(input, request.options, run).model;
     RowMatrix grid(cells * cells, 2);
     for (int i = 0; i < cells; ++i)
       for (int j = 0; j < cells; ++j)

@@ -55,7 +55,7 @@ Dataset read_data(const Context& context, const DataFlags& flags, std::optional<
 std::string temporary_folder();  // TMPDIR
 void print_warnings(const Context& context, const Dataset& data);
 // The flags with what a model file remembers of how its data were read, and a note that says so.
-DataFlags recall(const Context& context, const DataFlags& flags, const nlohmann::json& model);
+DataFlags recall(const Context& context, const DataFlags& flags, const std::optional<ReadOptions>& remembered);
 // Reads a data file for a model: read as the model's data were, unlisted items as the model says, items matched by name, kind
 // checked.
 Dataset read_data_for(const Context& context, const DataFlags& flags, const LoadedModel& loaded, const std::string& model_path);

@@ -92,9 +92,9 @@ std::string temporary_folder() {
   return none ? std::string(".") : folder.string();
 }
 
-DataFlags recall(const Context& context, const DataFlags& flags, const nlohmann::json& model) {
+DataFlags recall(const Context& context, const DataFlags& flags, const std::optional<ReadOptions>& remembered) {
   DataFlags now = flags;
-  const Recalled recalled = recall_reading(model, read_options(flags));
+  const Recalled recalled = recall_reading(remembered, read_options(flags));
   now.options = recalled.options;
   now.format = std::string(name_of(recalled.options.format));
   if (!recalled.words.empty()) note(context, fmt::format("Read as the model's data were: {}", recalled.words));
@@ -103,8 +103,8 @@ DataFlags recall(const Context& context, const DataFlags& flags, const nlohmann:
 
 Dataset read_data_for(const Context& context, const DataFlags& flags, const LoadedModel& loaded, const std::string& model_path) {
   const FittedModel& model = *loaded.model;
-  Dataset data = read_data(context, recall(context, flags, loaded.json),
-                           loaded.states_unranked ? std::optional(model.unranked()) : std::nullopt);
+  Dataset data = read_data(context, recall(context, flags, loaded.reading),
+                           loaded.facts.states_unranked ? std::optional(model.unranked()) : std::nullopt);
   try {
     data = match_items(std::move(data), model.items());
   } catch (const DataError& failure) {

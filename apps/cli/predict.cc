@@ -1,16 +1,20 @@
 // 'caucus predict': class probabilities for new rows.
+#include "caucus/infer/pl_regression/predict.h"
+
 #include <fmt/format.h>
 
 #include "caucus/base/error.h"
+#include "caucus/evaluate/regression_scores.h"
 #include "caucus/io/csv.h"
 #include "caucus/io/nobody.h"
 #include "caucus/io/text.h"
-#include "caucus/service/regression.h"
 #include "commands.h"
 
 namespace caucus::cli {
 
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 struct PredictFlags {
   std::string model, out, missing, row;
@@ -33,29 +37,44 @@ Table table_of_row(const std::string& text) {
 }
 
 // Ballots beside the covariates are scored; a table without them is predicted all the same.
-nlohmann::ordered_json scores_of_ballots(const RegressionModel& model, const PredictFlags& flags,
-                                         std::optional<MissingValues> missing, Context& context) {
-  if (flags.data.path == "-" || flags.data.path.empty()) return nlohmann::ordered_json::object();
+std::optional<BallotScores> scores_of_ballots(const pl_regression::Fitted& model, const PredictFlags& flags,
+                                              std::optional<MissingValues> missing, Context& context) {
+  if (flags.data.path == "-" || flags.data.path.empty()) return std::nullopt;
   try {
-    return ballot_scores(model, read_data(context, flags.data, model.unranked), missing);
+    return score_ballots(pl_regression::predict_ballots(model, read_data(context, flags.data, model.unranked), missing));
   } catch (const DataError& failure) {
     note(context, fmt::format("Not scored, as there are no ballots to be read: {}", failure.what()));
-    return nlohmann::ordered_json::object();
+    return std::nullopt;
   }
 }
 
-void run_predict(const PredictFlags& flags, Context& context) {
-  const bool text = wants_text(context, {flags.out});
-  const RegressionModel model = RegressionModel::load(flags.model);
-  const std::optional<MissingValues> missing = flags.missing.empty() ? std::nullopt : enum_from_name<MissingValues>(flags.missing);
-  if (flags.row.empty() == flags.data.path.empty())
-    throw UsageError(flags.row.empty() ? "the rows are missing: name a file, or give --row \"age=31,town=Bern\""
-                                       : "a file and --row exclude each other");
-  const Table table = flags.row.empty() ? read_table(flags.data.path) : table_of_row(flags.row);
-  for (const std::string& one : table.warnings) warning(context, fmt::format("{}: {}", table.source, one));
-  const Predictions predictions = predict_table(model, table, missing);
-  for (const std::string& one : predictions.warnings) warning(context, fmt::format("{}: {}", table.source, one));
+Json or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
 
+Json to_json(const PredictionScores& scores, bool curves) {
+  Json json{{"num_scored", scores.num_scored},
+            {"num_unseen", scores.num_unseen},
+            {"misclassification", scores.misclassification},
+            {"log_loss", or_null(scores.log_loss)}};
+  if (!scores.auc) return json;
+  json["brier"] = *scores.brier;
+  json["auc"] = *scores.auc;
+  json["calibration_error"] = *scores.calibration_error;
+  if (!curves) return json;
+  for (const CalibrationBin& bin : scores.calibration)
+    json["calibration"].push_back({{"predicted", bin.mean_predicted}, {"observed", bin.observed}, {"count", bin.count}});
+  if (!scores.roc.empty()) json["roc"] = Json::array();
+  for (const RocPoint& point : scores.roc) json["roc"].push_back({point.false_positive_rate, point.true_positive_rate});
+  return json;
+}
+
+Json to_json(const BallotScores& scores) {
+  Json json{
+      {"num_scored", scores.num_scored}, {"misclassification", scores.misclassification}, {"log_loss", or_null(scores.log_loss)}};
+  if (scores.num_impossible > 0.0) json["num_impossible"] = scores.num_impossible;
+  return json;
+}
+
+std::string predictions_csv(const pl_regression::Fitted& model, const pl_regression::Predictions& predictions) {
   fmt::memory_buffer csv;
   const auto out = std::back_inserter(csv);
   fmt::format_to(out, "row,predicted");
@@ -67,16 +86,36 @@ void run_predict(const PredictFlags& flags, Context& context) {
       fmt::format_to(out, ",{}", predictions.probabilities(static_cast<Eigen::Index>(i), k));
     fmt::format_to(out, "\n");
   }
-  if (!flags.out.empty()) write_file(flags.out, {csv.data(), csv.size()});
+  return fmt::to_string(csv);
+}
 
-  nlohmann::ordered_json json{{"num_rows", predictions.rows.size()}};
-  json.update(model.ranking ? scores_of_ballots(model, flags, missing, context) : prediction_scores(predictions, flags.curves));
+void run_predict(const PredictFlags& flags, Context& context) {
+  const bool text = wants_text(context, {flags.out});
+  const pl_regression::Fitted model = pl_regression::load_regression(flags.model).model;
+  const std::optional<MissingValues> missing = flags.missing.empty() ? std::nullopt : enum_from_name<MissingValues>(flags.missing);
+  if (flags.row.empty() == flags.data.path.empty())
+    throw UsageError(flags.row.empty() ? "the rows are missing: name a file, or give --row \"age=31,town=Bern\""
+                                       : "a file and --row exclude each other");
+  const Table table = flags.row.empty() ? read_table(flags.data.path) : table_of_row(flags.row);
+  for (const std::string& one : table.warnings) warning(context, fmt::format("{}: {}", table.source, one));
+  const pl_regression::Predictions predictions = pl_regression::predict_table(model, table, missing);
+  for (const std::string& one : predictions.warnings) warning(context, fmt::format("{}: {}", table.source, one));
+
+  const std::string csv = predictions_csv(model, predictions);
+  if (!flags.out.empty()) write_file(flags.out, csv);
+
+  Json json{{"num_rows", predictions.rows.size()}};
+  if (model.ranking) {
+    if (const auto scores = scores_of_ballots(model, flags, missing, context)) json.update(to_json(*scores));
+  } else if (const auto scores = score_predictions(predictions)) {
+    json.update(to_json(*scores, flags.curves));
+  }
   if (!flags.out.empty()) json["out"] = flags.out;
   if (context.json) {
     print_json(json);
     return;
   }
-  if (flags.out.empty()) print({csv.data(), csv.size()});
+  if (flags.out.empty()) print(csv);
   if (json.contains("misclassification")) {
     const std::string loss = json["log_loss"].is_number() ? fmt::format("{:.4f}", json["log_loss"].get<double>()) : "infinite";
     std::string scores = fmt::format("misclassification{} {:.4f}, log loss{} {}", model.ranking ? " of first places" : "",

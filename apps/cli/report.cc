@@ -7,6 +7,7 @@
 #include <map>
 
 #include "caucus/base/error.h"
+#include "caucus/infer/pl_regression/predict.h"
 #include "caucus/io/source.h"
 #include "caucus/report/tables.h"
 #ifdef CAUCUS_REPORT
@@ -46,9 +47,9 @@ void add_report_flag(CLI::App& command, ReportFlags& flags) {
   add_page_flags(command, flags);
 }
 
-std::optional<ClassScores> class_scores(const RegressionModel& model, const Table& table, bool fitted_to_these) {
+std::optional<ClassScores> class_scores(const pl_regression::Fitted& model, const Table& table, bool fitted_to_these) {
   if (model.ranking) return std::nullopt;
-  const Predictions predictions = predict_table(model, table, std::nullopt);
+  const pl_regression::Predictions predictions = pl_regression::predict_table(model, table);
   if (predictions.labels.empty()) return std::nullopt;
   ClassScores scores;
   scores.labels = predictions.labels;
@@ -57,19 +58,6 @@ std::optional<ClassScores> class_scores(const RegressionModel& model, const Tabl
     for (Eigen::Index k = 0; k < predictions.probabilities.cols(); ++k)
       scores.probabilities.push_back(predictions.probabilities(static_cast<Eigen::Index>(row), k));
   return scores;
-}
-
-nlohmann::json report_path(const std::vector<PathPoint>& path) {
-  nlohmann::json points = nlohmann::json::array();
-  for (const PathPoint& point : path) {
-    nlohmann::json rows = nlohmann::json::array();
-    for (Eigen::Index k = 0; k < point.lambda.rows(); ++k) {
-      rows.push_back(nlohmann::json::array());
-      for (Eigen::Index j = 0; j < point.lambda.cols(); ++j) rows.back().push_back(point.lambda(k, j));
-    }
-    points.push_back({{"estimate", point.estimate}, {"a", point.a}, {"lambda", std::move(rows)}});
-  }
-  return points;
 }
 
 #ifdef CAUCUS_REPORT
@@ -112,8 +100,8 @@ struct ReportCommand {
   std::uint64_t seed = 1;
 };
 
-// The path of `regress --path` becomes part of the model's JSON: [{"estimate", "a", "lambda"}, ...].
-void add_path(const std::string& file, nlohmann::json& model) {
+// What `regress --path` wrote, for the weights of this model.
+std::vector<pl_regression::PathPoint> read_path(const std::string& file, const pl_regression::Fitted& model) {
   const Table table = read_table(file);
   const Column &estimate = table.column("estimate"), &a = table.column("a"), &outcome = table.column("class"),
                &feature = table.column("feature"), &value = table.column("value");
@@ -122,29 +110,28 @@ void add_path(const std::string& file, nlohmann::json& model) {
   const auto text = [](const Column& column, std::size_t row) {
     return column.is_numeric() ? fmt::format("{}", column.numbers[row]) : column.texts[row];
   };
-  const auto place = [&](const nlohmann::json& names, const std::string& name) {
-    for (std::size_t i = 0; i < names.size(); ++i)
-      if ((names[i].is_object() ? names[i].value("name", std::string()) : names[i].get<std::string>()) == name) return i;
-    throw DataError(fmt::format("{}: '{}' is no class or feature of the model", table.source, name));
+  const auto place = [&](const std::vector<std::string>& names, const std::string& name) {
+    const auto found = std::ranges::find(names, name);
+    if (found == names.end()) throw DataError(fmt::format("{}: '{}' is no class or feature of the model", table.source, name));
+    return static_cast<Eigen::Index>(found - names.begin());
   };
-  std::map<std::pair<std::string, double>, nlohmann::json> points;
-  const std::vector<double> none(model.at("features").size(), 0.0);
+  const std::vector<std::string> features = model.column_names();
+  std::map<std::pair<std::string, double>, RowMatrix> points;
   for (std::size_t row = 0; row < value.numbers.size(); ++row) {
-    nlohmann::json& lambda = points[{text(estimate, row), a.numbers[row]}];
-    if (lambda.is_null()) lambda = nlohmann::json(std::vector<std::vector<double>>(model.at("classes").size(), none));
-    lambda[place(model["classes"], text(outcome, row))][place(model["features"], text(feature, row))] = value.numbers[row];
+    RowMatrix& lambda = points[{text(estimate, row), a.numbers[row]}];
+    if (lambda.size() == 0) lambda = RowMatrix::Zero(model.lambda.rows(), model.lambda.cols());
+    lambda(place(model.classes, text(outcome, row)), place(features, text(feature, row))) = value.numbers[row];
   }
-  model["path"] = nlohmann::json::array();
-  for (const auto& [key, lambda] : points)
-    model["path"].push_back({{"estimate", key.first}, {"a", key.second}, {"lambda", lambda}});
+  std::vector<pl_regression::PathPoint> path;
+  for (const auto& [key, lambda] : points) path.push_back({key.first, key.second, lambda});
+  return path;
 }
 
 // A file is a model or what `compare --out` wrote.
 void read_input(const std::string& path, ReportRequest& request) {
   const Source source = Source::open(path);
-  const nlohmann::json json = nlohmann::json::parse(source.text(), nullptr, false);
-  if (json.is_object() && json.value("schema", nlohmann::json()) == "caucus.compare/1")
-    request.comparison = json;
+  if (auto comparison = parse_comparison(source.text(), source.name()))
+    request.comparison = std::move(comparison);
   else
     request.models.push_back(read_report_model(source.text(), source.name()));
 }
@@ -158,19 +145,18 @@ void run_report(const ReportCommand& flags, Context& context) {
   const bool regression = !request.models.empty() && request.models.front().model == nullptr;
   if (!flags.path.empty()) {
     if (!regression) throw UsageError("--path belongs to a regression: the first model is none");
-    add_path(flags.path, request.models.front().json);
+    request.models.front().path = read_path(flags.path, *request.models.front().regression);
   }
   if (!flags.data.path.empty() && regression) {
-    request.class_scores = class_scores(RegressionModel::load(flags.files.front()), read_table(flags.data.path), false);
+    request.class_scores = class_scores(*request.models.front().regression, read_table(flags.data.path), false);
   } else if (!flags.data.path.empty()) {
     // Unlisted items mean what they meant to the first model that says so.
     std::optional<Unranked> fallback;
     for (const ReportModel& one : request.models)
-      if (!fallback && one.model && one.json.contains("unranked")) fallback = one.model->unranked();
-    const auto remembers =
-        std::ranges::find_if(request.models, [](const ReportModel& one) { return one.json.contains("reading"); });
-    data =
-        read_data(context, remembers == request.models.end() ? flags.data : recall(context, flags.data, remembers->json), fallback);
+      if (!fallback && one.model && one.facts.states_unranked) fallback = one.model->unranked();
+    const auto remembers = std::ranges::find_if(request.models, [](const ReportModel& one) { return one.reading.has_value(); });
+    data = read_data(context, remembers == request.models.end() ? flags.data : recall(context, flags.data, remembers->reading),
+                     fallback);
     request.data = &data;
   }
   request.seed = flags.seed;

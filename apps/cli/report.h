@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "caucus/infer/pl_regression/path.h"
 #include "caucus/io/table.h"
 #include "caucus/report/data.h"
-#include "caucus/service/regression_path.h"
 #include "commands.h"
 
 namespace caucus::cli {
@@ -36,9 +36,6 @@ void add_report_flag(CLI::App& command, ReportFlags& flags);
 std::size_t write_report(const Context& context, ReportRequest request, const ReportFlags& flags);
 
 // What a regression predicts for the rows whose class is known. Nothing for a regression of ballots.
-std::optional<ClassScores> class_scores(const RegressionModel& model, const Table& table, bool fitted_to_these);
-
-// A regularization path as a report looks for it in a model file.
-nlohmann::json report_path(const std::vector<PathPoint>& path);
+std::optional<ClassScores> class_scores(const pl_regression::Fitted& model, const Table& table, bool fitted_to_these);
 
 }  // namespace caucus::cli

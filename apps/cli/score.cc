@@ -259,7 +259,7 @@ void run_assign(const ScoreFlags& flags, Context& context) {
                                 {"num_blank", json_count(data.blank_weight())},
                                 {"sizes", sizes},
                                 {"share_sure", total > 0.0 ? sure / total : 0.0}};
-    if (!loaded.group_names.empty()) json["group_names"] = loaded.group_names;
+    if (!loaded.facts.group_names.empty()) json["group_names"] = loaded.facts.group_names;
     if (flags.out.empty())
       json["rows"] = rows_json(data, {"label", "p"}, [&](nlohmann::ordered_json& cells, std::size_t row) {
         cells["label"] = label_of(of_row(row)) + 1;
@@ -276,10 +276,10 @@ void run_assign(const ScoreFlags& flags, Context& context) {
     print(table.buffer());
   } else if (text) {
     for (std::size_t c = 0; c < k; ++c)
-      print(fmt::format("{}: {} rankings ({:.1f} %)\n", printable(group_name(loaded.group_names, c)), count_text(sizes[c]),
+      print(fmt::format("{}: {} rankings ({:.1f} %)\n", printable(group_name(loaded.facts.group_names, c)), count_text(sizes[c]),
                         100.0 * sizes[c] / total));
     print(fmt::format("{:.0f} % of them belong to their group with probability above 0.9\n", 100.0 * sure / total));
-    if (shares) print(show_shares(*shares, loaded.group_names, k, context));
+    if (shares) print(show_shares(*shares, loaded.facts.group_names, k, context));
   }
   note_written(context, "Memberships", flags.out);
   if (agreement && !context.json)

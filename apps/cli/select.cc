@@ -23,8 +23,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json number_or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
-
 OptionMap parse_settings(const std::vector<std::string>& settings) {
   OptionMap options;
   for (const std::string& setting : settings) {
@@ -110,10 +108,10 @@ void run_select(SelectFlags& flags, Context& context) {
     if (no_groups && selection.chosen_k > 1)
       selection.chosen.summary.warnings.insert(selection.chosen.summary.warnings.begin(), *no_groups);
   }
-  Json selected = to_json(selection);
+  const Record selected_record = record_of(selection);
   const std::string model = model_text(
       *selection.chosen.model, &selection.chosen.summary, facts_of(data), {CAUCUS_VERSION, context.command_line},
-      Record().set("selection", record_of(selection)).set("reading", reading_record(read_options(flags.data), data.unranked)));
+      Record().set("selection", selected_record).set("reading", reading_record(read_options(flags.data), data.unranked)));
   if (!flags.out.empty()) write_file(flags.out, model);
   for (const std::string& one : selection.chosen.summary.warnings) warning(context, one);
   if (flags.report.wanted()) {
@@ -123,6 +121,7 @@ void run_select(SelectFlags& flags, Context& context) {
     write_report(context, std::move(request), flags.report);
   }
   if (context.json) {
+    Json selected = Json::parse(selected_record.text());
     selected["model"] = flags.out.empty() ? Json(nullptr) : Json(flags.out);
     selected["fitted"] = Json::parse(model);
     selected["fitted"].erase("selection");
@@ -202,37 +201,15 @@ void run_compare(CompareFlags& flags, Context& context) {
     ProgressObserver observer(context);
     comparison = compare(data, flags.request, make_run(context, flags.seed, flags.time_limit, observer));
   }
-  Json table = Json::array();
-  for (const CompareRow& row : comparison.table) {
-    Json one = {{"label", row.label}, {"family", row.family}};
-    if (row.refused) {
-      one["refused"] = *row.refused;
-    } else {
-      one["heldout_mean"] = row.heldout_mean;
-      one["heldout_se"] = row.heldout_se;
-      one["behind_best"] = row.behind_best.mean;
-      one["behind_se"] = row.behind_best.standard_error;
-      one["groups"] = row.groups;
-    }
-    one["seconds"] = row.seconds;
-    one["peak_bytes"] = number_or_null(row.peak_bytes);
-    table.push_back(one);
-  }
-  Json json = {{"schema", "caucus.compare/1"},
-               {"folds", flags.request.folds},
-               {"seed", flags.seed},
-               {"num_rankings", json_count(data.rankings.total_weight())},
-               {"table", table},
-               {"note", comparison.note},
-               {"data", {{"digest", digest(data)}, {"source", data.source}}}};
-  if (!flags.out.empty()) write_file(flags.out, json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
+  const std::string written = comparison_text(comparison);
+  if (!flags.out.empty()) write_file(flags.out, written);
   if (flags.report.wanted()) {
     ReportRequest request;
-    request.comparison = nlohmann::json(json);
+    request.comparison = comparison;
     request.data = &data;
     write_report(context, std::move(request), flags.report);
   }
-  if (context.json) print_json(json);
+  if (context.json) print_json(Json::parse(written));
   if (text) print(show_comparison(comparison, context));
   note_written(context, "Table", flags.out);
   if (comparison.interrupted)

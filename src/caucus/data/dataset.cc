@@ -18,6 +18,15 @@ double Dataset::blank_weight() const {
   return sum;
 }
 
+Dataset Dataset::with(RankingSet others) const {
+  Dataset part;
+  part.items = items;
+  part.rankings = std::move(others);
+  part.unranked = unranked;
+  part.source = source;
+  return part;
+}
+
 DataTraits traits(const Dataset& data) {
   DataTraits result;
   const RankingSet& rankings = data.rankings;

@@ -48,6 +48,8 @@ struct Dataset {
   std::size_t num_items() const { return items.size(); }
   std::size_t num_listed() const { return rankings.num_rows() + blanks.size(); }  // rankings of the file, blank ones too
   double blank_weight() const;
+  // Other rankings of the same items: a part, a resample. Rows have no covariates then.
+  Dataset with(RankingSet others) const;
 };
 
 // Calls listed(row, i) for row i of the rankings and blank(row, i) for the i-th blank one, in the order of the file, whose rows

@@ -33,11 +33,7 @@ RankingSet RankingSet::with_weights(std::vector<double> weights) const {
 
 RankingSet RankingSet::select_rows(std::span<const std::size_t> rows) const {
   RankingSetBuilder builder;
-  for (std::size_t row : rows) {
-    const std::size_t i = row_ranking(row);
-    const auto ends = group_ends_.empty() ? std::span<const std::uint8_t>{} : group_ends().subspan(offsets_[i], length(i));
-    builder.add((*this)[i].items(), row_weight(row), ends);
-  }
+  for (std::size_t row : rows) builder.add((*this)[row_ranking(row)], row_weight(row));
   return builder.build();
 }
 

@@ -34,6 +34,10 @@ class RankingView {
   // Does a tie-group end at this position? Always, where the set has no ties.
   bool ends_group(std::size_t position) const { return group_ends_ == nullptr || group_ends_[position] != 0; }
   bool has_ties() const;
+  // One flag per item, 1 where a tie-group ends; empty: no ties in the set.
+  std::span<const std::uint8_t> group_ends() const {
+    return group_ends_ == nullptr ? std::span<const std::uint8_t>{} : std::span(group_ends_, items_.size());
+  }
 
   // Calls visit(std::span<const ItemId> group) for each tie-group, best first.
   template <class Visit>
@@ -117,6 +121,7 @@ class RankingSetBuilder {
   // Items best first, each at most once (the caller checks), weight > 0. group_ends: one flag per item, 1 where a tie-group ends
   // (the last must be 1), else 0; empty means no ties. Order inside a group is free. Returns the index of the distinct ranking.
   std::size_t add(std::span<const ItemId> items, double weight = 1.0, std::span<const std::uint8_t> group_ends = {});
+  std::size_t add(RankingView ranking, double weight = 1.0) { return add(ranking.items(), weight, ranking.group_ends()); }
   // The same where the index is of no use: rows wait in small batches so that the memory their lookups touch is fetched ahead.
   // Faster by half on large sets of distinct rankings. May be mixed with add().
   void append(std::span<const ItemId> items, double weight = 1.0, std::span<const std::uint8_t> group_ends = {});

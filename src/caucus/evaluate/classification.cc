@@ -8,10 +8,6 @@
 
 namespace caucus {
 
-std::uint32_t most_probable(std::span<const double> probabilities) {
-  return static_cast<std::uint32_t>(std::max_element(probabilities.begin(), probabilities.end()) - probabilities.begin());
-}
-
 namespace {
 template <class Score>
 double mean_over_rows(std::span<const double> probabilities, std::size_t num_classes, std::span<const std::uint32_t> labels,

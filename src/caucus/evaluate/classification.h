@@ -6,10 +6,10 @@
 #include <span>
 #include <vector>
 
+#include "caucus/base/numeric.h"  // most_probable
+
 namespace caucus {
 
-// The class of largest probability; the first of equals.
-std::uint32_t most_probable(std::span<const double> probabilities);
 // Share of rows whose most probable class is not the label.
 double misclassification(std::span<const double> probabilities, std::size_t num_classes, std::span<const std::uint32_t> labels);
 // Mean of -log(probability of the label), probabilities below 1e-15 counted as 1e-15.

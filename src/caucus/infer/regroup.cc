@@ -129,11 +129,7 @@ std::vector<Regrouping> Regrouper::moves(const Standing& standing, std::size_t n
 
 RankingSet draw_by_weight(const RankingSet& rankings, std::size_t count, RandomStream& random) {
   RankingSetBuilder builder;
-  draw_by_weight(rankings.weights(), count, random, [&](std::size_t i, double hits) {
-    const auto ends = rankings.has_ties() ? rankings.group_ends().subspan(rankings.offsets()[i], rankings.length(i))
-                                          : std::span<const std::uint8_t>{};
-    builder.add(rankings[i].items(), hits, ends);
-  });
+  draw_by_weight(rankings.weights(), count, random, [&](std::size_t i, double hits) { builder.add(rankings[i], hits); });
   return builder.build();
 }
 

@@ -10,8 +10,6 @@
 #include "caucus/evaluate/group_shares.h"
 #include "caucus/report/counted.h"
 #include "caucus/report/parts.h"
-#include "caucus/result/model_json.h"
-#include "caucus/result/regression_schema.h"
 #include "caucus/service/families.h"
 #include "caucus/service/model_file.h"
 
@@ -20,7 +18,6 @@ namespace caucus {
 namespace {
 
 using report::find;
-using report::number_at;
 using report::numbers_at;
 using report::percent;
 using report::rounded;
@@ -136,11 +133,6 @@ Json scores_json(const FitSummary& summary) {
   return scores;
 }
 
-std::string name_text(const Json& model, const char* key) {
-  const Json* found = find(model, {key});
-  return found != nullptr && found->is_string() ? found->get<std::string>() : std::string();
-}
-
 // Pairs are battles unless the user calls them otherwise.
 report::Nouns nouns_of(const ReportRequest& request) {
   report::Nouns nouns = request.nouns;
@@ -168,7 +160,7 @@ void describe(const ReportRequest& request, const ReportModel& one, Parts& parts
   const std::size_t k_all = parts.view.groups.size();
   if (parts.data != nullptr) parts.counted = report::count_rankings(*parts.data, group_labels(parts), k_all);
   for (std::size_t k = 0; k < k_all; ++k) {
-    report::GroupFacts facts{group_name(one.group_names, k), {}};
+    report::GroupFacts facts{group_name(one.facts.group_names, k), {}};
     if (&one == &request.models.front() && k < request.names.size() && !request.names[k].empty()) facts.name = request.names[k];
     if (!group_labels(parts).empty()) {
       double very = 0.0, all = 0.0;
@@ -241,8 +233,7 @@ Json leaderboard(const Json& groups) {
 }
 
 Json one_model_json(const ReportRequest& request, const ReportModel& one, Parts& parts, std::size_t max_points, Json& warnings) {
-  const Json& model = one.json;
-  const std::string family = name_text(model, "family");
+  const std::string& family = one.facts.family;
   const report::FamilyWords words = report::family_words(family);
   const auto warn = [&](const std::string& text) {
     warnings.push_back({{"text", report::without_paths(text)}, {"source", one.name}});
@@ -251,7 +242,7 @@ Json one_model_json(const ReportRequest& request, const ReportModel& one, Parts&
                {"family", family},
                {"family_title", words.title},
                {"family_words", words.words},
-               {"method", name_text(model, "method")},
+               {"method", one.facts.method},
                {"scores", scores_json(one.summary)},
                {"traces", report::traces_json(one.summary)},
                {"items", Json::array()},
@@ -261,10 +252,8 @@ Json one_model_json(const ReportRequest& request, const ReportModel& one, Parts&
 
   if (one.model == nullptr) {
     const ClassScores* scores = &one == &request.models.front() && request.class_scores ? &*request.class_scores : nullptr;
-    Json regression = report::regression_json(model, scores);
+    Json regression = report::regression_json(*one.regression, one.path, scores);
     json["diagnostics"] = report::diagnostics_json(one.summary, nullptr, nullptr, nullptr);
-    json["sentences"] = Json::array();
-    if (regression.is_null()) return json;
     json["sentences"] = report::regression_sentences(regression);
     const char* where =
         regression.contains("scored_on_fitted_data") ? "on the data it was fitted to." : "on the data given with this report.";
@@ -306,7 +295,7 @@ Json one_model_json(const ReportRequest& request, const ReportModel& one, Parts&
   json["first_place"] = rounded(parts.view.everyone.first, 4);
   for (std::size_t k = 0; k < parts.num_shown; ++k) json["groups"].push_back(group_json(parts, k, full));
   if (!parts.view.pair_items.empty() && n > 1) json["pairs"] = pairs_json(parts);
-  if (model.contains("ties")) json["probabilities_how"] = "Probabilities are among rankings without ties.";
+  if (one.facts.models_ties) json["probabilities_how"] = "Probabilities are among rankings without ties.";
   const double num_rankings = request.data != nullptr ? request.data->rankings.total_weight() : one.summary.num_rankings;
   json["sentences"] =
       report::model_sentences(parts.view, parts.counted ? &*parts.counted : nullptr, parts.facts, num_rankings, nouns_of(request));
@@ -340,8 +329,7 @@ Json one_model_json(const ReportRequest& request, const ReportModel& one, Parts&
       warn(fmt::format("The fit was not checked against the data: {}.", why_not));
   }
   if (Json clusters = report::clusters_json(one.summary, k_all); !clusters.is_null()) json["clusters"] = std::move(clusters);
-  const bool given =
-      k_all > 1 && !model.contains("selection") && (!one.summary.posterior || one.summary.posterior->num_groups.empty());
+  const bool given = k_all > 1 && !one.selection && (!one.summary.posterior || one.summary.posterior->num_groups.empty());
   json["caveats"] = report::caveats(one.summary, k_all, given, misfits, share_sure(parts));
   return json;
 }
@@ -424,18 +412,15 @@ Json provenance_json(const ReportRequest& request) {
   };
   for (const ReportModel& one : request.models) {
     const std::string prefix = request.models.size() > 1 ? one.name + ": " : "";
-    const auto text = [&](std::initializer_list<const char*> path) {
-      const Json* found = find(one.json, path);
-      return found == nullptr || found->is_null() ? std::string() : found->is_string() ? found->get<std::string>() : found->dump();
-    };
+    const ModelFacts& known = one.facts;
     add(prefix + "Model", one.name);
-    add(prefix + "Fitted by", report::without_paths(text({"provenance", "command"})));
-    add(prefix + "Family and method", text({"family"}) + (text({"method"}).empty() ? "" : ", " + text({"method"})));
-    add(prefix + "Seed", text({"fit", "seed"}).empty() ? text({"seed"}) : text({"fit", "seed"}));
-    add(prefix + "Threads", text({"fit", "threads"}));
-    add(prefix + "caucus version", text({"provenance", "version"}).empty() ? text({"version"}) : text({"provenance", "version"}));
-    add(prefix + "Data", report::file_name(text({"data", "source"})));
-    add(prefix + "Data digest", text({"data", "digest"}));
+    add(prefix + "Fitted by", report::without_paths(known.provenance.command));
+    add(prefix + "Family and method", known.family + (known.method.empty() ? "" : ", " + known.method));
+    if (known.fitted) add(prefix + "Seed", std::to_string(one.summary.seed));
+    if (known.fitted) add(prefix + "Threads", std::to_string(one.summary.threads));
+    add(prefix + "caucus version", known.provenance.version);
+    add(prefix + "Data", report::file_name(known.data.source));
+    add(prefix + "Data digest", known.data.digest);
   }
   if (request.data != nullptr) {
     add("Rankings in this report", report::file_name(request.data->source));
@@ -457,13 +442,9 @@ nlohmann::json report_data(const ReportRequest& request) {
   const std::size_t max_points = request.max_points / std::max<std::size_t>(request.models.size(), 1);
   for (std::size_t m = 0; m < request.models.size(); ++m) {
     json["models"].push_back(one_model_json(request, request.models[m], parts[m], max_points, warnings));
-    const Json& model = request.models[m].json;
-    if (const Json* selection = find(model, {"selection"});
-        selection != nullptr && selection->is_object() && !json.contains("selection"))
-      json["selection"] = report::selection_json(*selection, name_text(model, "family"));
-    const std::string made_of = find(model, {"data", "digest"}) != nullptr && (*find(model, {"data", "digest"})).is_string()
-                                    ? model["data"]["digest"].get<std::string>()
-                                    : "";
+    const ReportModel& one = request.models[m];
+    if (one.selection && !json.contains("selection")) json["selection"] = report::selection_json(*one.selection, one.facts.family);
+    const std::string& made_of = one.facts.data.digest;
     if (request.data != nullptr && !made_of.empty() && !has_digest(*request.data, made_of))
       warnings.push_back({{"text", "The rankings shown here are not those the model was fitted to, or are read in another way."},
                           {"source", request.models[m].name}});
@@ -474,8 +455,8 @@ nlohmann::json report_data(const ReportRequest& request) {
       if (Json change = change_json(request, parts, m, m + 1); !change.is_null()) changes.push_back(std::move(change));
     if (!changes.empty()) json["changes"] = std::move(changes);
   }
-  if (request.comparison.is_object()) {
-    json["comparison"] = report::comparison_json(request.comparison);
+  if (request.comparison) {
+    json["comparison"] = report::comparison_json(*request.comparison);
     if (request.models.empty()) json["sentences"] = json["comparison"]["sentences"];
   }
   if (json.contains("selection")) json["sentences"] = json["selection"]["words"];
@@ -487,9 +468,8 @@ nlohmann::json report_data(const ReportRequest& request) {
   std::string title = request.title;
   if (title.empty() && request.data != nullptr) title = request.data->source;
   if (title.empty() && !request.models.empty()) {
-    const Json* source = find(request.models[0].json, {"data", "source"});
-    title = source != nullptr && source->is_string() && !source->get<std::string>().empty() ? source->get<std::string>()
-                                                                                            : request.models[0].name;
+    const std::string& source = request.models[0].facts.data.source;
+    title = source.empty() ? request.models[0].name : source;
   }
   if (request.title.empty()) title = report::file_name(title);
   json["title"] = title.empty() ? "Rankings" : title;
@@ -501,14 +481,23 @@ nlohmann::json report_data(const ReportRequest& request) {
 namespace {
 
 // A regression's chains give two numbers, the worst of all coefficients.
-FitSummary regression_summary(const Json& model) {
-  FitSummary summary = model_json::read_summary(model);
-  const std::optional<double> rhat = number_at(model, {"fit", "rhat_max"}), draws = number_at(model, {"fit", "ess_min"});
-  if (rhat || draws) {
+FitSummary summary_of(const pl_regression::Loaded& loaded) {
+  const pl_regression::Summary& own = loaded.summary;
+  FitSummary summary;
+  summary.method = name_of(loaded.model.method);
+  summary.loglik = own.loglik;
+  summary.iterations = own.iterations;
+  summary.stop_reason = own.stop_reason;
+  summary.seconds = own.seconds;
+  summary.seed = own.seed;
+  summary.threads = own.threads;
+  summary.options = own.options;
+  summary.warnings = own.warnings;
+  if (own.sampling && (own.sampling->rhat_max || own.sampling->ess_min)) {
     ChainQuantity worst;
     worst.name = "worst coefficient";
-    worst.rhat = rhat;
-    worst.effective_sample_size = draws;
+    worst.rhat = own.sampling->rhat_max;
+    worst.effective_sample_size = own.sampling->ess_min;
     summary.posterior.emplace().quantities.push_back(std::move(worst));
   }
   return summary;
@@ -520,17 +509,23 @@ ReportModel read_report_model(std::string_view text, const std::string& name) {
   ReportModel one;
   one.name = report::file_name(name);
   // A regression has classes, not items: it is no model of rankings that `score` could load.
-  Json json = Json::parse(text, nullptr, false);
-  if (json.is_object() && json.value("schema", Json()) == regression_schema) {
-    one.summary = regression_summary(json);
-    one.json = std::move(json);
+  if (pl_regression::is_regression(text)) {
+    pl_regression::Loaded loaded = pl_regression::parse_regression(text, name);
+    one.summary = summary_of(loaded);
+    one.facts.family = loaded.model.family();
+    one.facts.method = name_of(loaded.model.method);
+    one.facts.fitted = true;
+    one.facts.data = std::move(loaded.data);
+    one.facts.provenance = std::move(loaded.provenance);
+    one.regression = std::make_shared<pl_regression::Fitted>(std::move(loaded.model));
     return one;
   }
   LoadedModel loaded = parse_model(text, name);
-  one.json = std::move(loaded.json);
   one.summary = std::move(loaded.summary);
   one.model = std::move(loaded.model);
-  one.group_names = std::move(loaded.group_names);
+  one.facts = std::move(loaded.facts);
+  one.reading = std::move(loaded.reading);
+  one.selection = std::move(loaded.selection);
   return one;
 }
 

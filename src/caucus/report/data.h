@@ -12,20 +12,28 @@
 
 #include "caucus/data/dataset.h"
 #include "caucus/evaluate/election.h"
+#include "caucus/infer/pl_regression/fitted.h"
+#include "caucus/infer/pl_regression/path.h"
 #include "caucus/report/describe.h"
 #include "caucus/result/fit_summary.h"
 #include "caucus/result/fitted_model.h"
+#include "caucus/service/compare.h"
+#include "caucus/service/model_file.h"
 
 namespace caucus {
 
 inline constexpr const char* report_schema = "caucus.report/1";
 
+// A model file as a report needs it: of rankings, or of a regression.
 struct ReportModel {
   std::string name;                          // how the report calls it
-  nlohmann::json json;                       // the model file
-  std::shared_ptr<const FittedModel> model;  // nullptr: a family that gives no probabilities of rankings (regression)
+  std::shared_ptr<const FittedModel> model;  // nullptr: a regression, which gives no probabilities of rankings
   FitSummary summary;
-  std::vector<std::string> group_names;  // the user's, as the file has them
+  ModelFacts facts;
+  std::optional<ReadOptions> reading;
+  std::optional<SelectionFacts> selection;
+  std::shared_ptr<const pl_regression::Fitted> regression;
+  std::vector<pl_regression::PathPoint> path;  // of the regression
 };
 
 // Predicted probabilities, num_classes per row, and the true classes.
@@ -38,7 +46,7 @@ struct ClassScores {
 struct ReportRequest {
   std::vector<ReportModel> models;
   const Dataset* data = nullptr;            // rankings the models are of; items are matched by name
-  nlohmann::json comparison;                // what `compare --out` writes, or null
+  std::optional<Comparison> comparison;     // what `compare` found
   std::optional<ClassScores> class_scores;  // predictions of the first model, a regression, for data whose classes are known
   std::string title;                        // empty: the data's name, else the first model's
   std::vector<std::string> names;           // of the first model's groups; empty: as the model file calls them, else "Group 1" ...
@@ -54,7 +62,7 @@ struct ReportRequest {
 // Throws DataError where a model and the data do not go together. Same request, same bytes.
 nlohmann::json report_data(const ReportRequest& request);
 
-// Reads a model file for a report: as load_model(), but a family without rankings' probabilities is read as JSON alone.
+// Reads a model file for a report, of rankings or of a regression.
 ReportModel read_report_model(std::string_view text, const std::string& name);
 
 }  // namespace caucus

@@ -260,7 +260,7 @@ TEST(ReportData, SelectionAndComparisonAreReadAndPutIntoWords) {
        {{{"k", 1}, {"bic", 1200.0}, {"heldout_mean", nullptr}}, {{"k", 2}, {"bic", 1100.0}}, {{"k", 3}, {"bic", 1112.5}}}}};
   ReportRequest request;
   request.models.push_back(loaded(model));
-  request.comparison = {
+  const Json compared = {
       {"schema", "caucus.compare/1"},
       {"folds", 5},
       {"table",
@@ -273,6 +273,7 @@ TEST(ReportData, SelectionAndComparisonAreReadAndPutIntoWords) {
          {"peak_bytes", 5e7}},
         {{"label", "gmallows"}, {"heldout_mean", -3.11}, {"heldout_se", 0.02}, {"behind_best", 0.01}, {"behind_se", 0.01}},
         {{"label", "m4"}, {"refused", "takes complete rankings only"}}}}};
+  request.comparison = parse_comparison(compared.dump(), "c.json");
   const Json data = report_data(request);
   EXPECT_EQ(data["selection"]["sentences"], Json({"By BIC, 2 groups are best.", "Next comes 3, behind by 12.5."}));
   EXPECT_EQ(data["comparison"]["sentences"][1], "gmallows is not clearly worse.");
@@ -333,7 +334,8 @@ TEST(ReportData, ARegressionHasCoefficientsIntervalsAndScores) {
                 {"family", "pl-regression"},
                 {"method", "gibbs"},
                 {"classes", {"no", "yes"}},
-                {"features", {{{"name", "+age"}}, {{"name", "-age"}}, {{"name", "offset"}}}},
+                {"covariates", {{{"name", "age"}, {"mean", 40.0}, {"scale", 10.0}}}},
+                {"features", {{{"name", "exp(age)"}}, {{"name", "exp(-age)"}}, {{"name", "offset"}}}},
                 {"lambda", {{0.1, 0.5, 0.2}, {0.6, 0.0, 0.3}}},
                 {"draws", Json::array()}};
   for (int d = 0; d <= 40; ++d) model["draws"].push_back({{0.1, 0.01 * d, 0.2}, {0.6, 0.0, 0.3}});
@@ -347,7 +349,7 @@ TEST(ReportData, ARegressionHasCoefficientsIntervalsAndScores) {
   EXPECT_EQ(regression["num_nonzero"], 5);
   EXPECT_EQ(regression["confusion"], Json({{1, 0}, {1, 2}}));
   EXPECT_EQ(regression["misclassification"], 0.25);
-  EXPECT_EQ(one["sentences"], Json({"For no speak most: -age and +age.", "For yes speak most: +age.",
+  EXPECT_EQ(one["sentences"], Json({"For no speak most: exp(-age) and exp(age).", "For yes speak most: exp(age).",
                                     "On the data given with this report, 25% of the predictions are wrong."}));
   // Scores of the rows a model was fitted to flatter it: the page says which rows they are.
   request.class_scores->fitted_to_these = true;

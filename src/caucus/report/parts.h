@@ -10,8 +10,12 @@
 #include <vector>
 
 #include "caucus/data/dataset.h"
+#include "caucus/infer/pl_regression/fitted.h"
+#include "caucus/infer/pl_regression/path.h"
 #include "caucus/result/fit_summary.h"
 #include "caucus/result/fitted_model.h"
+#include "caucus/service/compare.h"
+#include "caucus/service/select.h"
 
 namespace caucus {
 struct ClassScores;
@@ -21,9 +25,8 @@ namespace caucus::report {
 
 using Json = nlohmann::json;
 
-// Reading model files that may lack anything but the groups.
+// Looking into the report's own parts.
 const Json* find(const Json& object, std::initializer_list<const char*> path);
-std::optional<double> number_at(const Json& object, std::initializer_list<const char*> path);
 // Numbers of a list, NaN where it has none; empty where there is no list of this size (0: any size).
 std::vector<double> numbers_at(const Json& object, std::initializer_list<const char*> path, std::size_t size = 0);
 
@@ -98,7 +101,8 @@ Json traces_json(const FitSummary& summary);
 Json diagnostics_json(const FitSummary& summary, const FittedModel* model, const VoterView* voters, const Dataset* data);
 // Null where the number of groups was fixed.
 Json clusters_json(const FitSummary& summary, std::size_t num_groups);
-Json regression_json(const Json& model, const ClassScores* scores);
+Json regression_json(const pl_regression::Fitted& model, const std::vector<pl_regression::PathPoint>& path,
+                     const ClassScores* scores);
 std::vector<std::string> regression_sentences(const Json& regression);
 
 // The family in words: title and one sentence.
@@ -111,12 +115,12 @@ FamilyWords family_words(const std::string& family);
 // found wrong; share_sure: of the rankings, those that belong to their group with probability 0.9 or more.
 std::vector<std::string> caveats(const FitSummary& summary, std::size_t num_groups, bool given,
                                  const std::vector<std::string>& misfits, std::optional<double> share_sure);
-std::vector<std::string> selection_sentences(const Json& selection);
+std::vector<std::string> selection_sentences(const SelectionFacts& selection);
 // The same without the criterion's name, to open a page with: what was chosen among what, and why if `select` says.
-std::vector<std::string> selection_words(const Json& selection);
-std::vector<std::string> comparison_sentences(const Json& comparison);
-// "selection" and "comparison" of a report from what `select` and `compare` wrote.
-Json selection_json(const Json& source, const std::string& family);
-Json comparison_json(const Json& source);
+std::vector<std::string> selection_words(const SelectionFacts& selection);
+std::vector<std::string> comparison_sentences(const Comparison& comparison);
+// "selection" and "comparison" of a report.
+Json selection_json(const SelectionFacts& selection, const std::string& family);
+Json comparison_json(const Comparison& comparison);
 
 }  // namespace caucus::report

@@ -4,6 +4,7 @@
 #include <boost/math/special_functions/gamma.hpp>
 #include <cmath>
 #include <numeric>
+#include <optional>
 
 #include "caucus/evaluate/classification.h"
 #include "caucus/report/data.h"
@@ -13,57 +14,40 @@ namespace caucus::report {
 
 namespace {
 
-using Matrix = std::vector<std::vector<double>>;
+using pl_regression::Fitted;
+using pl_regression::PathPoint;
 
-Matrix matrix_at(const Json& object, const char* key) {
-  Matrix rows;
-  const Json* found = find(object, {key});
-  if (found == nullptr || !found->is_array()) return rows;
-  for (const Json& row : *found) {
-    std::vector<double> values;
-    if (!row.is_array()) return {};
-    for (const Json& value : row) values.push_back(value.is_number() ? value.get<double>() : 0.0);
-    rows.push_back(std::move(values));
-  }
-  return rows;
+// Of a gamma law with rate 1. Wilson & Hilferty (1931) where the shape is so large that the series would not end.
+double gamma_quantile(double shape, double q) {
+  if (shape < 1e8) return boost::math::gamma_p_inv(shape, q);
+  const double z = q < 0.5 ? -1.959963985 : 1.959963985;  // q is 0.025 or 0.975
+  return shape * std::pow(1.0 - 1.0 / (9.0 * shape) + z / std::sqrt(9.0 * shape), 3);
 }
 
-// 95% intervals: from the draws of a sampler, from the gamma factors of a variational fit, else none.
-Json intervals_of(const Json& model, const Matrix& lambda) {
-  Json intervals = Json::array();
-  const Json* draws = find(model, {"draws"});
-  if (draws != nullptr && draws->is_array() && draws->size() >= 20) {
-    std::vector<double> values(draws->size());
-    for (std::size_t k = 0; k < lambda.size(); ++k) {
-      Json row = Json::array();
-      for (std::size_t j = 0; j < lambda[k].size(); ++j) {
-        for (std::size_t d = 0; d < values.size(); ++d) values[d] = (*draws)[d].at(k).at(j).get<double>();
-        std::sort(values.begin(), values.end());
-        const auto quantile = [&](double q) {
-          return values[static_cast<std::size_t>(std::lround(q * static_cast<double>(values.size() - 1)))];
-        };
-        row.push_back({rounded(quantile(0.025), 4), rounded(quantile(0.975), 4)});
-      }
-      intervals.push_back(std::move(row));
+// Low and high of 95% intervals, of the size of lambda: from the draws of a sampler, from the gamma factors of a variational fit,
+// else none.
+struct Intervals {
+  RowMatrix low, high;
+};
+std::optional<Intervals> intervals_of(const Fitted& model) {
+  const RowMatrix& lambda = model.lambda;
+  Intervals intervals{lambda, lambda};
+  if (model.draws.size() >= 20) {
+    std::vector<double> values(model.draws.size());
+    for (Eigen::Index j = 0; j < lambda.size(); ++j) {
+      for (std::size_t d = 0; d < values.size(); ++d) values[d] = model.draws[d].data()[j];
+      intervals.low.data()[j] = nearest_quantile(values, 0.025);
+      intervals.high.data()[j] = nearest_quantile(values, 0.975);
     }
     return intervals;
   }
-  const Matrix shape = matrix_at(model, "shape"), rate = matrix_at(model, "rate");
-  if (shape.size() != lambda.size() || rate.size() != lambda.size()) return nullptr;
+  if (model.shape.size() == 0) return std::nullopt;
   // Weights are normalised to sum one; the factors are scaled alike.
-  double total = 0.0, factors = 0.0;
-  for (std::size_t k = 0; k < lambda.size(); ++k)
-    for (std::size_t j = 0; j < lambda[k].size(); ++j) {
-      total += lambda[k][j];
-      factors += shape[k][j] / rate[k][j];
-    }
-  for (std::size_t k = 0; k < lambda.size(); ++k) {
-    Json row = Json::array();
-    for (std::size_t j = 0; j < lambda[k].size(); ++j) {
-      const auto quantile = [&](double q) { return boost::math::gamma_p_inv(shape[k][j], q) / rate[k][j] * total / factors; };
-      row.push_back({rounded(quantile(0.025), 4), rounded(quantile(0.975), 4)});
-    }
-    intervals.push_back(std::move(row));
+  const double scale = lambda.sum() / (model.shape.array() / model.rate.array()).sum();
+  for (Eigen::Index j = 0; j < lambda.size(); ++j) {
+    const double shape = model.shape.data()[j], rate = model.rate.data()[j];
+    intervals.low.data()[j] = gamma_quantile(shape, 0.025) / rate * scale;
+    intervals.high.data()[j] = gamma_quantile(shape, 0.975) / rate * scale;
   }
   return intervals;
 }
@@ -126,30 +110,25 @@ void add_scores(Json& json, const ClassScores& scores, const std::vector<std::st
                                                           table.begin() + static_cast<std::ptrdiff_t>((k + 1) * k_all)));
 }
 
-// {"path": [{"estimate", "a", "lambda"}, ...]}: the strongest weights only.
-Json path_of(const Json& model, const std::vector<std::string>& classes, const std::vector<std::string>& features) {
-  const Json* points = find(model, {"path"});
-  if (points == nullptr || !points->is_array() || points->empty()) return nullptr;
+// Grid and series of a regularization path: the strongest weights only. Null without one.
+Json path_json(const std::vector<PathPoint>& path, const std::vector<std::string>& classes,
+               const std::vector<std::string>& features) {
+  if (path.empty()) return nullptr;
   std::vector<double> grid;
   std::vector<std::string> estimates;
-  for (const Json& point : *points) {
-    const double a = number_at(point, {"a"}).value_or(0.0);
-    if (std::find(grid.begin(), grid.end(), a) == grid.end()) grid.push_back(a);
-    const std::string estimate = point.value("estimate", std::string("map"));
-    if (std::find(estimates.begin(), estimates.end(), estimate) == estimates.end()) estimates.push_back(estimate);
+  for (const PathPoint& point : path) {
+    if (std::ranges::find(grid, point.a) == grid.end()) grid.push_back(point.a);
+    if (std::ranges::find(estimates, point.estimate) == estimates.end()) estimates.push_back(point.estimate);
   }
-  std::sort(grid.begin(), grid.end());
+  std::ranges::sort(grid);
   const std::size_t p = features.size();
   Json series = Json::array();
   for (const std::string& estimate : estimates) {
     std::vector<std::vector<double>> values(classes.size() * p, std::vector<double>(grid.size(), 0.0));
-    for (const Json& point : *points) {
-      if (point.value("estimate", std::string("map")) != estimate) continue;
-      const auto at =
-          static_cast<std::size_t>(std::find(grid.begin(), grid.end(), number_at(point, {"a"}).value_or(0.0)) - grid.begin());
-      const Matrix lambda = matrix_at(point, "lambda");
-      for (std::size_t k = 0; k < std::min(lambda.size(), classes.size()); ++k)
-        for (std::size_t j = 0; j < std::min(lambda[k].size(), p); ++j) values[k * p + j][at] = lambda[k][j];
+    for (const PathPoint& point : path) {
+      if (point.estimate != estimate) continue;
+      const auto at = static_cast<std::size_t>(std::ranges::find(grid, point.a) - grid.begin());
+      for (std::size_t c = 0; c < values.size(); ++c) values[c][at] = point.lambda.data()[c];
     }
     std::vector<std::size_t> order(values.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
@@ -163,72 +142,48 @@ Json path_of(const Json& model, const std::vector<std::string>& classes, const s
   return {{"parameter", "a"}, {"values", rounded(grid)}, {"series", series}};
 }
 
+// The columns to show: of thousands the largest ones.
+std::vector<Eigen::Index> shown_columns(const RowMatrix& lambda) {
+  constexpr std::size_t most = 400;
+  std::vector<Eigen::Index> kept(static_cast<std::size_t>(lambda.cols()));
+  std::iota(kept.begin(), kept.end(), Eigen::Index{0});
+  if (kept.size() <= most) return kept;
+  const Eigen::RowVectorXd size = lambda.cwiseAbs().colwise().maxCoeff();
+  std::ranges::stable_sort(kept, std::greater<>(), [&](Eigen::Index j) { return size[j]; });
+  kept.resize(most);
+  std::ranges::sort(kept);
+  return kept;
+}
+
 }  // namespace
 
-Json regression_json(const Json& model, const ClassScores* scores) {
-  constexpr std::size_t max_features = 400;
-  std::vector<std::string> classes, features;
-  if (const Json* found = find(model, {"classes"}); found != nullptr && found->is_array())
-    for (const Json& name : *found) classes.push_back(name.is_string() ? name.get<std::string>() : name.dump());
-  const bool logit = find(model, {"beta"}) != nullptr;
-  Matrix lambda = matrix_at(model, logit ? "beta" : "lambda");
-  if (classes.empty() || lambda.empty()) return nullptr;
-  if (const Json* found = find(model, {"features"}); found != nullptr && found->is_array())
-    for (const Json& feature : *found)
-      features.push_back(feature.is_object()   ? feature.value("name", std::string("?"))
-                         : feature.is_string() ? feature.get<std::string>()
-                                               : "?");
-  if (const Json* found = find(model, {"covariates"}); logit && found != nullptr && found->is_array())
-    for (const Json& feature : *found) features.push_back(feature.value("name", std::string("?")));
-  const std::size_t p = lambda[0].size();
-  while (features.size() < p)
-    features.push_back(logit && features.size() + 1 == p ? "intercept" : fmt::format("feature {}", features.size() + 1));
-  features.resize(p);
-  for (std::vector<double>& row : lambda) row.resize(p, 0.0);
-  if (logit && lambda.size() + 1 == classes.size()) lambda.emplace_back(p, 0.0);  // the baseline class
-  lambda.resize(classes.size(), std::vector<double>(p, 0.0));
-  Json intervals = logit ? Json(nullptr) : intervals_of(model, lambda);
-
-  Json json = {{"classes", classes}, {"ranking", model.value("outcome", std::string()) == "ranking"}, {"scores", Json::array()}};
-  json["num_nonzero"] =
-      std::accumulate(lambda.begin(), lambda.end(), std::int64_t{0}, [](std::int64_t total, const std::vector<double>& row) {
-        return total + std::count_if(row.begin(), row.end(), [](double value) { return value != 0.0; });
-      });
-  json["scale"] = logit ? "Coefficients of the multinomial logit; the last class is the baseline."
-                        : fmt::format("Coefficients (lambda), {}.", find(model, {"draws"}) != nullptr   ? "posterior means"
-                                                                    : find(model, {"shape"}) != nullptr ? "variational means"
+Json regression_json(const Fitted& model, const std::vector<PathPoint>& path, const ClassScores* scores) {
+  const std::vector<std::string> features = model.column_names();
+  Json json = {{"classes", model.classes}, {"ranking", model.ranking}, {"scores", Json::array()}};
+  json["num_nonzero"] = (model.lambda.array() != 0.0).count();
+  json["scale"] = model.is_logit() ? "Coefficients of the multinomial logit; the last class is the baseline."
+                                   : fmt::format("Coefficients (lambda), {}.", !model.draws.empty()     ? "posterior means"
+                                                                               : model.shape.size() > 0 ? "variational means"
                                                                                                         : "most probable values");
-  json["path"] = path_of(model, classes, features);
-  if (json["path"].is_null()) json.erase("path");
-  // Thousands of features: the largest ones.
-  std::vector<std::size_t> kept(p);
-  std::iota(kept.begin(), kept.end(), std::size_t{0});
-  if (p > max_features) {
-    std::vector<double> size(p, 0.0);
-    for (const std::vector<double>& row : lambda)
-      for (std::size_t j = 0; j < p; ++j) size[j] = std::max(size[j], std::abs(row[j]));
-    std::stable_sort(kept.begin(), kept.end(), [&](std::size_t a, std::size_t b) { return size[a] > size[b]; });
-    kept.resize(max_features);
-    std::sort(kept.begin(), kept.end());
-    json["left_out"] = p - max_features;
-  }
+  if (Json found = path_json(path, model.classes, features); !found.is_null()) json["path"] = std::move(found);
+  const std::vector<Eigen::Index> kept = shown_columns(model.lambda);
+  if (kept.size() < features.size()) json["left_out"] = features.size() - kept.size();
   json["features"] = Json::array();
-  for (std::size_t j : kept) json["features"].push_back(features[j]);
+  for (const Eigen::Index j : kept) json["features"].push_back(features[static_cast<std::size_t>(j)]);
+  const std::optional<Intervals> intervals = model.is_logit() ? std::nullopt : intervals_of(model);
   json["lambda"] = Json::array();
-  for (const std::vector<double>& row : lambda) {
-    Json values = Json::array();
-    for (std::size_t j : kept) values.push_back(rounded(row[j], 5));
-    json["lambda"].push_back(std::move(values));
-  }
-  if (intervals.is_array()) {
-    json["intervals"] = Json::array();
-    for (std::size_t k = 0; k < classes.size(); ++k) {
-      Json row = Json::array();
-      for (std::size_t j : kept) row.push_back(k < intervals.size() ? intervals[k][j] : Json(nullptr));
-      json["intervals"].push_back(std::move(row));
+  if (intervals) json["intervals"] = Json::array();
+  for (std::size_t k = 0; k < model.classes.size(); ++k) {
+    const auto row = static_cast<Eigen::Index>(k);
+    Json values = Json::array(), bounds = Json::array();
+    for (const Eigen::Index j : kept) {
+      values.push_back(rounded(row < model.lambda.rows() ? model.lambda(row, j) : 0.0, 5));  // the logit's baseline has no row
+      if (intervals) bounds.push_back({rounded(intervals->low(row, j), 4), rounded(intervals->high(row, j), 4)});
     }
+    json["lambda"].push_back(std::move(values));
+    if (intervals) json["intervals"].push_back(std::move(bounds));
   }
-  if (scores != nullptr) add_scores(json, *scores, classes);
+  if (scores != nullptr) add_scores(json, *scores, model.classes);
   return json;
 }
 

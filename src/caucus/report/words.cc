@@ -6,9 +6,9 @@
 #include <map>
 #include <set>
 
+#include "caucus/infer/pl_regression/family.h"
 #include "caucus/report/parts.h"
 #include "caucus/service/families.h"
-#include "caucus/service/select.h"
 
 namespace caucus::report {
 
@@ -21,13 +21,6 @@ const Json* find(const Json& object, std::initializer_list<const char*> path) {
     at = &*found;
   }
   return at;
-}
-
-std::optional<double> number_at(const Json& object, std::initializer_list<const char*> path) {
-  const Json* found = find(object, path);
-  if (found == nullptr || !found->is_number()) return std::nullopt;
-  const double value = found->get<double>();
-  return std::isfinite(value) ? std::optional(value) : std::nullopt;
 }
 
 std::vector<double> numbers_at(const Json& object, std::initializer_list<const char*> path, std::size_t size) {
@@ -107,59 +100,41 @@ std::string groups_of(std::size_t count) { return count == 1 ? "1 group" : fmt::
 FamilyWords family_words(const std::string& family) {
   for (const auto& one : families())
     if (const FamilyInfo info = one->info(); info.name == family) return {info.title, info.words};
-  static const std::map<std::string, FamilyWords> regressions = {
-      {"logit-lasso",
-       {"Multinomial logit with lasso prior",
-        "Every feature pulls towards or away from every outcome, compared with the last one; the prior keeps small pulls near "
-        "zero."}},
-      {"pl-regression",
-       {"Plackett-Luce regression",
-        "Every feature gives every outcome a share; the larger an outcome's total, the likelier it comes first. A coefficient of "
-        "zero means the "
-        "feature says nothing for that outcome."}},
-  };
-  const auto found = regressions.find(family);
-  return found != regressions.end() ? found->second : FamilyWords{family, fmt::format("A model of the family {}.", family)};
+  for (const FamilyInfo& info : pl_regression::families())
+    if (info.name == family) return {info.title, info.words};
+  return {family, fmt::format("A model of the family {}.", family)};
 }
 
-// The reasons as the command line gives them; none in files that do not hold them.
-std::vector<std::string> reasons(const Json& selection) {
-  std::vector<std::string> texts;
-  if (const Json* why = find(selection, {"why"}); why != nullptr && why->is_array())
-    for (const Json& one : *why)
-      if (one.is_string()) texts.push_back(one.get<std::string>());
-  return texts;
+namespace {
+
+// What the criterion says of a row; less is better. NaN where it says nothing.
+double badness(const SelectRow& row, Criterion criterion) {
+  if (is_heldout(criterion)) return -row.heldout_mean.value_or(std::nan(""));
+  return criterion == Criterion::aic    ? row.aic
+         : criterion == Criterion::icl  ? row.icl
+         : criterion == Criterion::ebic ? row.ebic
+                                        : row.bic;
 }
 
-std::vector<std::string> selection_sentences(const Json& selection) {
-  if (std::vector<std::string> why = reasons(selection); !why.empty()) return why;
-  const std::string criterion = selection.value("criterion", std::string("bic"));
-  const bool heldout = criterion == "cv" || criterion == "holdout";
-  const char* key = heldout               ? "heldout_mean"
-                    : criterion == "aic"  ? "aic"
-                    : criterion == "icl"  ? "icl"
-                    : criterion == "ebic" ? "ebic"
-                                          : "bic";
-  const auto chosen = static_cast<std::int64_t>(number_at(selection, {"chosen_k"}).value_or(0.0));
-  std::string upper = criterion;
+}  // namespace
+
+std::vector<std::string> selection_sentences(const SelectionFacts& selection) {
+  if (!selection.why.empty()) return selection.why;  // as the command line gives them
+  std::string upper(name_of(selection.criterion));
   std::transform(upper.begin(), upper.end(), upper.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-  const std::string by = heldout ? "By how well unseen rankings are predicted" : "By " + upper;
-  std::vector<std::string> sentences = {
-      fmt::format("{}, {} {} best.", by, groups_of(static_cast<std::size_t>(chosen)), chosen == 1 ? "is" : "are")};
+  const std::string by = is_heldout(selection.criterion) ? "By how well unseen rankings are predicted" : "By " + upper;
+  std::vector<std::string> sentences = {fmt::format("{}, {} {} best.", by, groups_of(static_cast<std::size_t>(selection.chosen_k)),
+                                                    selection.chosen_k == 1 ? "is" : "are")};
   std::optional<double> own, next;
-  std::int64_t next_k = 0;
-  const Json* table = find(selection, {"table"});
-  if (table == nullptr || !table->is_array()) return sentences;
-  for (const Json& row : *table) {
-    const auto k = static_cast<std::int64_t>(number_at(row, {"k"}).value_or(0.0));
-    const std::optional<double> value = number_at(row, {key});
-    if (!value) continue;
-    const double badness = heldout ? -*value : *value;
-    if (k == chosen) {
-      own = badness;
-    } else if (!next || badness < *next) {
-      next = badness;
-      next_k = k;
+  int next_k = 0;
+  for (const SelectRow& row : selection.table) {
+    const double value = badness(row, selection.criterion);
+    if (std::isnan(value)) continue;
+    if (row.k == selection.chosen_k) {
+      own = value;
+    } else if (!next || value < *next) {
+      next = value;
+      next_k = row.k;
     }
   }
   if (own && next)
@@ -169,94 +144,85 @@ std::vector<std::string> selection_sentences(const Json& selection) {
   return sentences;
 }
 
-std::vector<std::string> selection_words(const Json& selection) {
-  const auto chosen = static_cast<std::size_t>(number_at(selection, {"chosen_k"}).value_or(0.0));
-  if (selection.value("criterion", std::string()) == name_of(Criterion::halves) && chosen > 0)
-    return {chosen == 1
+std::vector<std::string> selection_words(const SelectionFacts& selection) {
+  if (selection.criterion == Criterion::halves && selection.chosen_k > 0)
+    return {selection.chosen_k == 1
                 ? "No division into groups holds up: what one half of the rankings shows does not help to predict the other half."
                 : fmt::format("{} are as many as hold up: two halves of the rankings, each taken alone, show the same ones.",
-                              groups_of(chosen))};
-  double least = 0.0, most = 0.0;
-  if (const Json* table = find(selection, {"table"}); table != nullptr && table->is_array())
-    for (const Json& row : *table)
-      if (const auto k = number_at(row, {"k"})) {
-        least = least == 0.0 ? *k : std::min(least, *k);
-        most = std::max(most, *k);
-      }
-  if (most <= least) return {};
-  std::string text =
-      fmt::format("{} {} chosen among {:.0f} to {:.0f}.", groups_of(chosen), chosen == 1 ? "was" : "were", least, most);
-  if (static_cast<double>(chosen) == most) text += " It is the largest number tried: more may fit better still.";
+                              groups_of(static_cast<std::size_t>(selection.chosen_k)))};
+  if (selection.table.empty()) return {};
+  const auto [least, most] = std::ranges::minmax(selection.table, {}, &SelectRow::k);
+  if (most.k <= least.k) return {};
+  std::string text = fmt::format("{} {} chosen among {} to {}.", groups_of(static_cast<std::size_t>(selection.chosen_k)),
+                                 selection.chosen_k == 1 ? "was" : "were", least.k, most.k);
+  if (selection.chosen_k == most.k) text += " It is the largest number tried: more may fit better still.";
   return {text};
 }
 
-std::vector<std::string> comparison_sentences(const Json& comparison) {
+std::vector<std::string> comparison_sentences(const Comparison& comparison) {
   std::vector<std::string> sentences, close, far;
-  const Json* table = find(comparison, {"table"});
-  if (table == nullptr || !table->is_array()) return sentences;
   std::string best;
-  for (const Json& row : *table) {
-    if (row.contains("refused") || !number_at(row, {"heldout_mean"})) continue;
-    const std::string name = row.value("label", row.value("family", std::string("?")));
+  for (const CompareRow& row : comparison.table) {
+    if (row.refused) continue;
     if (best.empty()) {
-      best = name;
-      sentences.push_back(fmt::format("{} predicts rankings it has not seen best.", name));
+      best = row.label;
+      sentences.push_back(fmt::format("{} predicts rankings it has not seen best.", best));
       continue;
     }
-    const double behind = number_at(row, {"behind_best"}).value_or(0.0), se = number_at(row, {"behind_se"}).value_or(0.0);
-    (behind > 2.0 * se ? far : close).push_back(name);
+    (row.behind_best.mean > 2.0 * row.behind_best.standard_error ? far : close).push_back(row.label);
   }
   if (!close.empty())
     sentences.push_back(fmt::format("{} {} not clearly worse.", list_words(close), close.size() == 1 ? "is" : "are"));
   if (!far.empty())
     sentences.push_back(
         fmt::format("{} {} clearly worse (by more than two standard errors).", list_words(far), far.size() == 1 ? "is" : "are"));
-  if (const Json* note = find(comparison, {"note"}); note != nullptr && note->is_string() && !note->get<std::string>().empty())
-    sentences.push_back(note->get<std::string>());
+  if (!comparison.note.empty()) sentences.push_back(comparison.note);
   return sentences;
 }
 
-Json comparison_json(const Json& source) {
-  Json json = {{"sentences", comparison_sentences(source)}, {"table", Json::array()}, {"left_out", Json::array()}};
-  if (const auto folds = number_at(source, {"folds"})) json["folds"] = rounded(*folds);
-  for (const Json& row : source.value("table", Json::array())) {
-    const std::string name = row.value("label", row.value("family", std::string("?")));
-    const auto mean = number_at(row, {"heldout_mean"});
-    if (row.contains("refused") || !mean) {
-      json["left_out"].push_back(
-          {{"name", name},
-           {"why", row.contains("refused") && row["refused"].is_string() ? row["refused"].get<std::string>() : "no result"}});
+Json comparison_json(const Comparison& comparison) {
+  Json json = {{"sentences", comparison_sentences(comparison)}, {"table", Json::array()}, {"left_out", Json::array()}};
+  if (comparison.folds > 0) json["folds"] = comparison.folds;
+  for (const CompareRow& row : comparison.table) {
+    if (row.refused) {
+      json["left_out"].push_back({{"name", row.label}, {"why", *row.refused}});
       continue;
     }
-    Json one = {
-        {"name", name}, {"heldout_mean", rounded(*mean, 8)}, {"heldout_se", rounded(number_at(row, {"heldout_se"}).value_or(0.0))}};
-    const auto copy = [&](const char* to, const char* from, double factor = 1.0) {
-      if (const auto value = number_at(row, {from})) one[to] = rounded(factor * *value);
-    };
-    copy("difference", "behind_best", -1.0);
-    copy("difference_se", "behind_se");
-    copy("groups", "groups");
-    copy("seconds", "seconds");
-    copy("memory_mb", "peak_bytes", 1e-6);
+    Json one = {{"name", row.label},
+                {"heldout_mean", rounded(row.heldout_mean, 8)},
+                {"heldout_se", rounded(row.heldout_se)},
+                {"difference", rounded(-row.behind_best.mean + 0.0)},
+                {"difference_se", rounded(row.behind_best.standard_error)},
+                {"groups", rounded(row.groups)},
+                {"seconds", rounded(row.seconds)}};
+    if (row.peak_bytes) one["memory_mb"] = rounded(1e-6 * *row.peak_bytes);
     json["table"].push_back(std::move(one));
   }
   return json;
 }
 
-Json selection_json(const Json& source, const std::string& family) {
+Json selection_json(const SelectionFacts& selection, const std::string& family) {
   Json json = {{"family", family},
-               {"criterion", source.value("criterion", std::string("bic"))},
-               {"chosen_k", source.value("chosen_k", Json(0))},
-               {"sentences", selection_sentences(source)},
-               {"words", selection_words(source)},
+               {"criterion", name_of(selection.criterion)},
+               {"chosen_k", selection.chosen_k},
+               {"sentences", selection_sentences(selection)},
+               {"words", selection_words(selection)},
                {"table", Json::array()}};
-  for (const Json& row : source.value("table", Json::array())) {
-    Json one = Json::object();
-    for (const char* key : {"k", "loglik", "ebic", "bic", "aic", "icl", "heldout_mean", "heldout_se", "seconds"})
-      if (const auto value = number_at(row, {key})) one[key] = rounded(*value, 10);
-    if (const std::vector<double> agreement = numbers_at(row, {"agreement"}); !agreement.empty())
-      one["replication"] = rounded(*std::min_element(agreement.begin(), agreement.end()));
-    if (one.contains("k")) json["table"].push_back(std::move(one));
+  for (const SelectRow& row : selection.table) {
+    Json one = {{"k", row.k}};
+    const auto add = [&](const char* key, double value) {
+      if (std::isfinite(value)) one[key] = rounded(value, 10);
+    };
+    add("loglik", row.loglik);
+    add("ebic", row.ebic);
+    add("bic", row.bic);
+    add("aic", row.aic);
+    add("icl", row.icl);
+    add("heldout_mean", row.heldout_mean.value_or(std::nan("")));
+    add("heldout_se", row.heldout_se.value_or(std::nan("")));
+    add("seconds", row.seconds);
+    if (row.replication) add("replication", row.replication->weakest);
+    json["table"].push_back(std::move(one));
   }
   return json;
 }

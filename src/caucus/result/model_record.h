@@ -26,28 +26,6 @@ struct ModelRecord {
   std::vector<double> weights() const;
 };
 
-// The text of a model file, taken apart.
-class ModelDocument {
- public:
-  // Throws DataError with file, place and what was expected.
-  static ModelDocument parse(std::string_view text, const std::string& name);
-  ModelDocument(ModelDocument&&) noexcept;
-  ~ModelDocument();
-
-  const std::string& family() const;
-  const ModelRecord& record() const;
-  FitSummary summary() const;
-  std::vector<GroupErrors> errors() const;
-  bool states_unranked() const;  // the file says what unlisted items mean
-
-  struct State;
-  const State& state() const { return *state_; }  // model_json.h
-
- private:
-  explicit ModelDocument(std::unique_ptr<State> state);
-  std::unique_ptr<State> state_;
-};
-
 struct Provenance {
   std::string version;
   std::string command;
@@ -59,6 +37,39 @@ struct DataFacts {
   std::string source;
 };
 DataFacts facts_of(const Dataset& data);
+
+// What a model file says besides the model and its fit.
+struct ModelFacts {
+  std::string family, method;
+  bool fitted = false;           // it says how the fit went
+  bool states_unranked = false;  // it says what unlisted items mean
+  bool models_ties = false;      // ties are outcomes with a parameter of their own
+  DataFacts data;
+  Provenance provenance;
+  std::vector<std::string> group_names;  // what the user calls the groups, largest first; may be short
+};
+
+// The text of a model file, taken apart.
+class ModelDocument {
+ public:
+  // Throws DataError with file, place and what was expected.
+  static ModelDocument parse(std::string_view text, const std::string& name);
+  ModelDocument(ModelDocument&&) noexcept;
+  ~ModelDocument();
+
+  const std::string& family() const;
+  const ModelRecord& record() const;
+  ModelFacts facts() const;
+  FitSummary summary() const;
+  std::vector<GroupErrors> errors() const;
+
+  struct State;
+  const State& state() const { return *state_; }  // model_json.h
+
+ private:
+  explicit ModelDocument(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
 
 // The text of a model file, keys in the order a person wants to read them. Without a summary (a model that was not fitted) it is
 // the model alone. `extra` holds further keys of the top level.

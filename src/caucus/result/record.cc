@@ -90,6 +90,7 @@ Record& Record::set(std::string_view key, const RankingSet& rankings) {
 
 bool Record::empty() const { return node_->json.empty(); }
 bool Record::operator==(const Record& other) const { return node_->json == other.node_->json; }
+std::string Record::text() const { return node_->json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 RecordView Record::view() const { return RecordView(&node_->json, ""); }
 
 RecordView view_of(const void* json, std::string where) { return RecordView(json, std::move(where)); }
@@ -108,6 +109,11 @@ double RecordView::number(std::string_view key) const {
   if (found == nullptr || !found->is_number()) fail(key, "a number");
   if (!is_finite_number(*found)) fail(key, "a finite number of at most 1e15");
   return found->get<double>();
+}
+
+std::optional<double> RecordView::maybe_number(std::string_view key) const {
+  const Json* found = find(json_, key);
+  return found == nullptr || found->is_null() ? std::nullopt : std::optional(number(key));
 }
 
 double RecordView::non_negative(std::string_view key) const {

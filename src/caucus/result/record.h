@@ -56,7 +56,8 @@ class Record {
 
   bool empty() const;
   bool operator==(const Record& other) const;
-  RecordView view() const;  // while this lives and is not changed
+  std::string text() const;  // as it stands in a file
+  RecordView view() const;   // while this lives and is not changed
 
   struct Node;  // its content: record_json.h
   Node& node() { return *node_; }
@@ -78,6 +79,7 @@ class RecordView {
 
   double number(std::string_view key) const;  // finite
   double number(std::string_view key, double fallback) const { return has(key) ? number(key) : fallback; }
+  std::optional<double> maybe_number(std::string_view key) const;  // none: no such key, or null
   double non_negative(std::string_view key) const;
   bool flag(std::string_view key, bool fallback) const;
   std::string text(std::string_view key) const;

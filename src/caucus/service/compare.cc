@@ -7,10 +7,10 @@
 
 #include "caucus/base/error.h"
 #include "caucus/base/renamed_options.h"
+#include "caucus/data/folds.h"
 #include "caucus/infer/stopping.h"
 #include "caucus/service/families.h"
 #include "caucus/service/fit.h"
-#include "caucus/service/folds.h"
 #include "caucus/service/select.h"
 
 namespace caucus {
@@ -144,6 +144,10 @@ Contender parse_contender(std::string_view text) {
 Comparison compare(const Dataset& data, const CompareRequest& request, const Run& run) {
   const std::vector<Split> splits = make_folds(data, request.folds, run.seed);
   Comparison comparison;
+  comparison.folds = request.folds;
+  comparison.seed = run.seed;
+  comparison.num_rankings = data.rankings.total_weight();
+  comparison.data = facts_of(data);
   std::vector<Scored> scored;
   for (const Contender& contender : request.contenders) {
     if (comparison.interrupted) break;

@@ -9,6 +9,7 @@
 
 #include "caucus/evaluate/heldout.h"
 #include "caucus/infer/family.h"
+#include "caucus/result/model_record.h"
 
 namespace caucus {
 
@@ -48,8 +49,17 @@ struct Comparison {
   std::vector<CompareRow> table;  // best first, then the refused ones
   bool interrupted = false;
   std::string note;  // on sample spaces, where they differ, and on K that wanted to be larger
+  int folds = 0;
+  std::uint64_t seed = 1;
+  double num_rankings = 0.0;  // sum of weights
+  DataFacts data;
 };
 
 Comparison compare(const Dataset& data, const CompareRequest& request, const Run& run);
+
+// What `compare --out` writes, schema caucus.compare/1.
+std::string comparison_text(const Comparison& comparison);
+// None where the text is no such file. Throws DataError for a wrong one.
+std::optional<Comparison> parse_comparison(std::string_view text, const std::string& name);
 
 }  // namespace caucus

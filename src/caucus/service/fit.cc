@@ -32,7 +32,7 @@ bool goes_by(const FitRequest& request) {
 
 FitResult fit(const FitRequest& request, const Run& run) {
   const Family& family = family_of(request);
-  if (request.data != nullptr) return with_facts(family.fit(*request.data, request.options, run), {});
+  if (request.data != nullptr) return with_facts(family.fit(*request.data, request.options, run), {{}, request.data->source});
   if (goes_by(request)) {
     const std::string folder = request.spool_folder.empty() ? "." : request.spool_folder;
     RankingStream rankings = RankingStream::open(request.paths.front(), request.reading, folder);

@@ -4,8 +4,8 @@
 
 #include "caucus/base/error.h"
 #include "caucus/io/source.h"
-#include "caucus/result/model_json.h"
 #include "caucus/service/families.h"
+#include "caucus/service/reading.h"
 
 namespace caucus {
 
@@ -14,15 +14,15 @@ LoadedModel parse_model(std::string_view text, const std::string& name) {
   LoadedModel loaded;
   try {
     loaded.model = find_family(document.family()).load(document.record());
+    loaded.facts = document.facts();
+    const RecordView& file = document.record().model;
+    if (file.has("reading")) loaded.reading = reading_of(file.object("reading"));
+    if (file.has("selection")) loaded.selection = selection_of(file.object("selection"));
+    loaded.model->set_errors(document.errors());
+    loaded.summary = document.summary();
   } catch (const Error& error) {
     throw DataError({Diagnostic{name, 0, 0, error.what()}});
   }
-  loaded.model->set_errors(document.errors());
-  loaded.summary = document.summary();
-  loaded.states_unranked = document.states_unranked();
-  loaded.json = document.state().json;
-  if (const auto names = loaded.json.find("group_names"); names != loaded.json.end() && names->is_array())
-    for (const auto& one : *names) loaded.group_names.push_back(one.is_string() ? one.get<std::string>() : std::string());
   return loaded;
 }
 

@@ -2,21 +2,22 @@
 #pragma once
 
 #include <memory>
-#include <nlohmann/json.hpp>
+#include <optional>
 #include <span>
 #include <string>
-#include <vector>
 
 #include "caucus/infer/family.h"
+#include "caucus/io/io.h"
+#include "caucus/service/select.h"
 
 namespace caucus {
 
 struct LoadedModel {
   std::unique_ptr<FittedModel> model;
-  FitSummary summary;                    // how the fit went, as far as the file says
-  nlohmann::json json;                   // the whole file, unknown keys too
-  bool states_unranked = false;          // the file says what unlisted items mean
-  std::vector<std::string> group_names;  // what the user calls the groups, largest first; may be short
+  FitSummary summary;  // how the fit went, as far as the file says
+  ModelFacts facts;
+  std::optional<ReadOptions> reading;       // how its data were read
+  std::optional<SelectionFacts> selection;  // how the number of groups was chosen
 };
 
 // Reads and checks a model file. Throws NoInputError or DataError with file, place and what was expected.

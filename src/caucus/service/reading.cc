@@ -27,19 +27,6 @@ struct TextOption {
 constexpr std::array<TextOption, 2> text_options{
     {{"weight_column", "--weight-column", &ReadOptions::weight_column}, {"contest", "--contest", &ReadOptions::contest}}};
 
-// A hand-written file may hold anything: what is no list of texts is nothing.
-std::vector<std::string> list_at(const nlohmann::json& reading, const char* key) {
-  std::vector<std::string> list;
-  if (const auto found = reading.find(key); found != reading.end() && found->is_array())
-    for (const nlohmann::json& one : *found)
-      if (one.is_string()) list.push_back(one.get<std::string>());
-  return list;
-}
-std::string text_at(const nlohmann::json& reading, const char* key) {
-  const auto found = reading.find(key);
-  return found != reading.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
-
 void add_words(std::string& words, std::string_view flag, std::string_view value) {
   words += fmt::format("{}{} '{}'", words.empty() ? "" : " ", flag, value);
 }
@@ -59,32 +46,43 @@ Record reading_record(const ReadOptions& options, Unranked unranked) {
   return reading;
 }
 
-Recalled recall_reading(const nlohmann::json& model, const ReadOptions& stated) {
+ReadOptions reading_of(const RecordView& reading) {
+  ReadOptions options;
+  if (const std::string name = reading.text("format", ""); !name.empty()) {
+    const auto format = enum_from_name<Format>(name);
+    if (!format) reading.fail("format", "a format that 'caucus fit --format' knows");
+    options.format = *format;
+  }
+  if (reading.has("columns")) options.columns = reading.texts("columns");
+  for (const TextOption& one : text_options) options.*one.member = reading.text(one.key, "");
+  if (reading.has("top")) options.top = static_cast<std::size_t>(reading.non_negative("top"));
+  for (const ListOption& one : item_options)
+    if (reading.has(one.key)) options.*one.member = reading.texts(one.key);
+  return options;
+}
+
+Recalled recall_reading(const std::optional<ReadOptions>& remembered, const ReadOptions& stated) {
   Recalled recalled{stated, {}};
-  const auto reading = model.find("reading");
-  if (reading == model.end() || !reading->is_object()) return recalled;
+  if (!remembered) return recalled;
   ReadOptions& options = recalled.options;
   const bool layout_stated = stated.format != Format::automatic || !stated.columns.empty() || !stated.weight_column.empty() ||
                              !stated.contest.empty() || stated.top > 0;
   if (!layout_stated) {
     options.recalled = true;
-    if (const auto format = enum_from_name<Format>(text_at(*reading, "format"))) {
-      options.format = *format;
-      add_words(recalled.words, "--format", name_of(*format));
-    }
-    for (const std::string& name : options.columns = list_at(*reading, "columns")) add_words(recalled.words, "--columns", name);
+    options.format = remembered->format;
+    if (options.format != Format::automatic) add_words(recalled.words, "--format", name_of(options.format));
+    options.columns = remembered->columns;
+    for (const std::string& name : options.columns) add_words(recalled.words, "--columns", name);
     for (const TextOption& one : text_options) {
-      options.*one.member = text_at(*reading, one.key);
+      options.*one.member = (*remembered).*one.member;
       if (!(options.*one.member).empty()) add_words(recalled.words, one.flag, options.*one.member);
     }
-    if (const auto top = reading->find("top"); top != reading->end() && top->is_number_unsigned()) {
-      options.top = top->get<std::size_t>();
-      add_words(recalled.words, "--top", std::to_string(options.top));
-    }
+    options.top = remembered->top;
+    if (options.top > 0) add_words(recalled.words, "--top", std::to_string(options.top));
   }
   for (const ListOption& one : item_options) {
     if (!(options.*one.member).empty()) continue;
-    options.*one.member = list_at(*reading, one.key);
+    options.*one.member = (*remembered).*one.member;
     for (const std::string& value : options.*one.member) add_words(recalled.words, one.flag, value);
   }
   return recalled;

@@ -1,7 +1,7 @@
 // How the data of a model were read, remembered in its file so that the next data are read the same way.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
 #include "caucus/io/io.h"
@@ -9,8 +9,9 @@
 
 namespace caucus {
 
-// "reading" of a model file: what the user stated, and what unlisted items mean.
+// "reading" of a model file: what the user stated, and what unlisted items mean; and back.
 Record reading_record(const ReadOptions& options, Unranked unranked);
+ReadOptions reading_of(const RecordView& reading);
 
 // Options for data that meet a model: what is stated now, and for the rest what its file remembers. Format, columns, weights and
 // contest go together: where one of them is stated, none is remembered.
@@ -18,6 +19,6 @@ struct Recalled {
   ReadOptions options;
   std::string words;  // what was remembered, as flags: "--drop 'Write-in*'"; empty: nothing
 };
-Recalled recall_reading(const nlohmann::json& model, const ReadOptions& stated);
+Recalled recall_reading(const std::optional<ReadOptions>& remembered, const ReadOptions& stated);
 
 }  // namespace caucus

@@ -11,13 +11,12 @@
 
 #include "caucus/base/error.h"
 #include "caucus/base/parallel.h"
+#include "caucus/data/folds.h"
 #include "caucus/evaluate/heldout.h"
 #include "caucus/evaluate/identifiable.h"
 #include "caucus/infer/stopping.h"
-#include "caucus/result/record_json.h"
 #include "caucus/service/families.h"
 #include "caucus/service/fit.h"
-#include "caucus/service/folds.h"
 #include "caucus/service/selection_rule.h"
 
 namespace caucus {
@@ -288,40 +287,6 @@ Selection select(const Dataset& data, const SelectRequest& request, const Run& r
   if (is_heldout(request.criterion)) fill_behind(result.table);
   result.why = explain(result);
   return result;
-}
-
-nlohmann::ordered_json to_json(const Selection& selection) {
-  using Json = nlohmann::ordered_json;
-  const auto number = [](const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); };
-  Json table = Json::array();
-  for (const SelectRow& row : selection.table)
-    table.push_back({{"k", row.k},
-                     {"loglik", row.loglik},
-                     {"ebic", row.ebic},
-                     {"bic", row.bic},
-                     {"aic", row.aic},
-                     {"icl", row.icl},
-                     {"heldout_mean", number(row.heldout_mean)},
-                     {"heldout_se", number(row.heldout_se)},
-                     {"behind_best", number(row.behind_best)},
-                     {"behind_se", number(row.behind_se)},
-                     {"gain", row.ahead.empty() ? Json(nullptr) : Json(row.ahead.back().mean)},
-                     {"gain_se", row.ahead.empty() ? Json(nullptr) : Json(row.ahead.back().standard_error)},
-                     {"agreement", row.replication ? Json(row.replication->groups) : Json(nullptr)},
-                     {"shares", row.shares},
-                     {"seconds", row.seconds}});
-  Json json{{"criterion", name_of(selection.criterion)},
-            {"chosen_k", selection.chosen_k},
-            {"why", selection.why},
-            {"table", std::move(table)}};
-  if (!selection.unfinished.empty()) json["unfinished"] = selection.unfinished;
-  return json;
-}
-
-Record record_of(const Selection& selection) {
-  Record record;
-  record.node().json = to_json(selection);
-  return record;
 }
 
 }  // namespace caucus

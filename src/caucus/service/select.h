@@ -1,7 +1,6 @@
 // How many groups: fits over K and a criterion.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -33,13 +32,17 @@ struct SelectRow {
   double seconds = 0.0;
 };
 
-struct Selection {
+// What is remembered of a choice: the "selection" of a model file.
+struct SelectionFacts {
   Criterion criterion = Criterion::halves;
   int chosen_k = 0;
-  std::vector<SelectRow> table;                   // of the fits that were done
-  std::vector<std::string> why;                   // in plain words: which, why, how sure, what the next ones were
+  std::vector<SelectRow> table;      // of the fits that were done
+  std::vector<std::string> why;      // in plain words: which, why, how sure, what the next ones were
+  std::vector<int> unfinished = {};  // candidates that the time limit or a stop left out of the table
+};
+
+struct Selection : SelectionFacts {
   FitOutcome chosen;                              // fitted to all ballots
-  std::vector<int> unfinished = {};               // candidates that the time limit or a stop left out of the table
   bool interrupted = false, out_of_time = false;  // by the observer, by the time limit
 };
 
@@ -52,9 +55,10 @@ inline constexpr double fewest_ballots_for_groups = 20.0;
 // list of candidates was given, one group is fitted.
 Selection select(const Dataset& data, const SelectRequest& request, const Run& run);
 
-// The "selection" of a model file: {"criterion", "chosen_k", "why", "table", "unfinished"}.
-nlohmann::ordered_json to_json(const Selection& selection);
-Record record_of(const Selection& selection);
+// The "selection" of a model file: {"criterion", "chosen_k", "why", "table", "unfinished"}; and back. Numbers that a file does not
+// have are NaN.
+Record record_of(const SelectionFacts& selection);
+SelectionFacts selection_of(const RecordView& record);
 
 // "3", "1..8", "1,2,4" -> ascending distinct numbers; "auto" -> none. Throws UsageError.
 std::vector<int> parse_candidates(std::string_view text);

@@ -1,9 +1,11 @@
-// The state of all chains in a file: CBOR, arrays as raw bytes, so that a resumed run continues to the same bits.
+// What a checkpoint of the chains holds. The file itself: infer/checkpoint.h.
 #pragma once
 
 #include <string>
+#include <tuple>
 #include <vector>
 
+#include "caucus/infer/checkpoint.h"
 #include "caucus/infer/dp_mallows/fit.h"
 
 namespace caucus::dp_mallows {
@@ -17,11 +19,18 @@ struct ChainRecord {
   std::vector<PredictiveDraw> predictive;
 };
 
-// What must agree for a checkpoint to be resumed: data, seed and every option that bears on the draws.
-std::string checkpoint_key(const Dataset& data, const Options& options, std::uint64_t seed);
+auto parts(IsA<ChainState> auto& state) { return std::tie(state.labels, state.centers, state.theta, state.alpha, state.drawn); }
+auto parts(IsA<Trace> auto& trace) { return std::tie(trace.num_clusters, trace.log_joint, trace.alpha); }
+auto parts(IsA<Draw> auto& draw) {
+  return std::tie(draw.chain, draw.iteration, draw.num_clusters, draw.log_joint, draw.alpha, draw.largest_share);
+}
+auto parts(IsA<PredictiveCluster> auto& cluster) { return std::tie(cluster.order, cluster.size, cluster.sums, cluster.counts); }
+auto parts(IsA<PredictiveDraw> auto& draw) { return std::tie(draw.alpha, draw.clusters); }
+auto parts(IsA<ChainRecord> auto& record) {
+  return std::tie(record.sweeps, record.state, record.trace, record.draws, record.assignments, record.predictive);
+}
 
-void write_checkpoint(const std::string& path, const std::string& key, const std::vector<ChainRecord>& chains);
-// Empty where there is no such file. Throws DataError for a file that is broken or of another run.
-std::vector<ChainRecord> read_checkpoint(const std::string& path, const std::string& key);
+// The file that the options name, for a run on these data: what must agree are data, seed and every option that bears on the draws.
+Checkpoint checkpoint_of(const Dataset& data, const Options& options, std::uint64_t seed);
 
 }  // namespace caucus::dp_mallows

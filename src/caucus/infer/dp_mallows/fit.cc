@@ -70,12 +70,6 @@ PredictiveDraw predictive_draw(const Chain& chain) {
   return draw;
 }
 
-double quantile(std::vector<double>& values, double p) {
-  const auto k = static_cast<std::ptrdiff_t>(p * static_cast<double>(values.size() - 1) + 0.5);
-  std::nth_element(values.begin(), values.begin() + k, values.end());
-  return values[static_cast<std::size_t>(k)];
-}
-
 class Runner {
  public:
   Runner(const Points& points, const Prior& prior, const Options& options, const Run& run)
@@ -237,15 +231,15 @@ Component summarise_cluster(const Points& points, const Prior& prior, std::span<
   }
   for (std::size_t j = 0; j < stages; ++j) {
     component.theta.push_back(std::accumulate(theta[j].begin(), theta[j].end(), 0.0) / static_cast<double>(theta[j].size()));
-    component.theta_low.push_back(quantile(theta[j], 0.05));
-    component.theta_high.push_back(quantile(theta[j], 0.95));
+    component.theta_low.push_back(nearest_quantile(theta[j], 0.05));
+    component.theta_high.push_back(nearest_quantile(theta[j], 0.95));
   }
   std::vector<double> seen;
   for (std::size_t k = 0; k < shown; ++k) {
     seen.clear();
     for (const auto& position : positions) seen.push_back(1.0 + position[static_cast<std::size_t>(component.consensus[k])]);
-    component.position_low.push_back(quantile(seen, 0.05));
-    component.position_high.push_back(quantile(seen, 0.95));
+    component.position_low.push_back(nearest_quantile(seen, 0.05));
+    component.position_high.push_back(nearest_quantile(seen, 0.95));
   }
   return component;
 }
@@ -256,15 +250,24 @@ Result fit(const Dataset& data, const Points& points, const PriorParameters& par
     throw UsageError(fmt::format("burnin = {} leaves nothing of sweeps = {}", options.burnin, options.sweeps));
   const Prior prior(parameters, points.num_items, points.num_stages, options.method == Method::beta_gibbs);
   Runner runner(points, prior, options, run);
-  const std::string key = options.checkpoint.empty() ? std::string() : checkpoint_key(data, options, run.seed);
-  runner.start(options.checkpoint.empty() ? std::vector<ChainRecord>() : read_checkpoint(options.checkpoint, key));
+  std::optional<Checkpoint> checkpoint;
+  std::vector<ChainRecord> resumed;
+  if (!options.checkpoint.empty()) {
+    checkpoint = checkpoint_of(data, options, run.seed);
+    checkpoint->resume([&](Loader& state) { state(resumed); });
+  }
+  runner.start(std::move(resumed));
   const auto done = [&] {
     return std::all_of(runner.records.begin(), runner.records.end(),
                        [&](const ChainRecord& record) { return record.sweeps >= options.sweeps; });
   };
   while (!done()) {
     const bool going = runner.advance(options.checkpoint.empty() ? options.sweeps : options.checkpoint_every);
-    if (!options.checkpoint.empty()) write_checkpoint(options.checkpoint, key, runner.records);
+    if (checkpoint) {
+      Saver state;
+      state(runner.records);
+      checkpoint->save(state);
+    }
     if (!going) break;
   }
 

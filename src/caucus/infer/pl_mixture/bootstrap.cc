@@ -17,14 +17,6 @@ std::int64_t whole(double weight, RandomStream& random) {
   return static_cast<std::int64_t>(floor) + (random.uniform() < weight - floor ? 1 : 0);
 }
 
-double quantile(std::vector<double> values, double p) {
-  std::ranges::sort(values);
-  const double at = p * static_cast<double>(values.size() - 1);
-  const auto low = static_cast<std::size_t>(at);
-  const std::size_t high = std::min(low + 1, values.size() - 1);
-  return values[low] + (at - static_cast<double>(low)) * (values[high] - values[low]);
-}
-
 }  // namespace
 
 Dataset bootstrap_sample(const Dataset& data, const Parameters& fitted, Bootstrap kind, std::uint64_t seed, std::uint64_t index) {

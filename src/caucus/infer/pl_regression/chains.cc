@@ -2,10 +2,6 @@
 
 namespace caucus::pl_regression {
 
-namespace {
-constexpr const char* format_name = "caucus.regression-checkpoint/1";
-}
-
 std::vector<double> Posterior::mean() const {
   std::vector<double> result(num_coefficients, 0.0);
   double count = 0.0;
@@ -39,46 +35,10 @@ std::vector<double> Posterior::median() const {
   return result;
 }
 
-std::string encode_checkpoint(const std::string& key, const ChainPlan& plan, const Posterior& posterior,
-                              const nlohmann::json& chains) {
-  nlohmann::json json{
-      {"format", format_name}, {"key", key}, {"burnin", plan.burnin}, {"thin", plan.thin}, {"iterations", posterior.iterations},
-      {"states", chains}};
-  for (const ChainDraws& draws : posterior.chains)
-    json["draws"].push_back({{"values", to_bytes(std::span(draws.values))},
-                             {"hyper", to_bytes(std::span(draws.hyper))},
-                             {"loglik", to_bytes(std::span(draws.loglik))},
-                             {"sum", to_bytes(std::span(draws.sum))},
-                             {"hyper_sum", to_bytes(std::span(&draws.hyper_sum, 1))},
-                             {"num_summed", draws.num_summed}});
-  std::string text;
-  nlohmann::json::to_cbor(json, text);
-  return text;
-}
-
-nlohmann::json decode_checkpoint(const std::string& text, const std::string& key, const ChainPlan& plan, Posterior& posterior) {
-  try {
-    nlohmann::json json = nlohmann::json::from_cbor(text);
-    if (json.at("format") != format_name) throw DataError("not a checkpoint of a regression");
-    if (json.at("key") != key || json.at("burnin") != plan.burnin || json.at("thin") != plan.thin ||
-        json.at("states").size() != posterior.chains.size())
-      throw DataError(
-          "the checkpoint belongs to other data, another seed or other options; remove it, or repeat the command it came from");
-    posterior.iterations = json.at("iterations").get<int>();
-    for (std::size_t c = 0; c < posterior.chains.size(); ++c) {
-      const nlohmann::json& from = json.at("draws").at(c);
-      ChainDraws& draws = posterior.chains[c];
-      draws.values = vector_from_bytes<float>(from.at("values"));
-      draws.hyper = vector_from_bytes<double>(from.at("hyper"));
-      draws.loglik = vector_from_bytes<double>(from.at("loglik"));
-      from_bytes(from.at("sum"), std::span(draws.sum));
-      from_bytes(from.at("hyper_sum"), std::span(&draws.hyper_sum, 1));
-      draws.num_summed = from.at("num_summed").get<std::int64_t>();
-    }
-    return std::move(json.at("states"));
-  } catch (const nlohmann::json::exception&) {
-    throw DataError("damaged, or not a checkpoint of a regression; remove it to start anew");
-  }
+std::optional<Checkpoint> checkpoint_of(const Checkpointing& checkpoints, const ChainPlan& plan, std::size_t num_chains) {
+  if (checkpoints.path.empty()) return std::nullopt;
+  return Checkpoint(checkpoints.path, "regression",
+                    fmt::format("{}; burnin {}; thin {}; chains {}", checkpoints.key, plan.burnin, plan.thin, num_chains));
 }
 
 }  // namespace caucus::pl_regression

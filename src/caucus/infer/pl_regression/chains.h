@@ -1,19 +1,19 @@
 // Runs chains side by side, keeps their draws, and saves and resumes them to the same bits.
 //
-// A Chain has sweep(bool adapt), coefficients(), hyper(), loglik(), save() and load().
+// A Chain has sweep(bool adapt), coefficients(), hyper(), loglik(), save(Saver&) and load(Loader&).
 #pragma once
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
-#include <functional>
-#include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "caucus/base/parallel.h"
-#include "caucus/infer/pl_regression/bytes.h"
+#include "caucus/infer/checkpoint.h"
 #include "caucus/infer/run.h"
 #include "caucus/model/pl_regression_features.h"
 
@@ -33,6 +33,9 @@ struct ChainDraws {
   std::int64_t num_summed = 0;
   double hyper_sum = 0.0;
 };
+auto parts(IsA<ChainDraws> auto& draws) {
+  return std::tie(draws.values, draws.hyper, draws.loglik, draws.sum, draws.num_summed, draws.hyper_sum);
+}
 
 struct Posterior {
   std::size_t num_coefficients = 0;
@@ -48,16 +51,12 @@ struct Posterior {
 };
 
 struct Checkpointing {
-  std::string key;                               // of data and options: a resumed checkpoint must have the same
-  double every = 60.0;                           // seconds
-  std::function<void(const std::string&)> save;  // empty: none
-  std::string resume;                            // what save() was given, or empty
+  std::string path;     // empty: none
+  std::string key;      // of data and options but for the plan
+  double every = 60.0;  // seconds
 };
-
-std::string encode_checkpoint(const std::string& key, const ChainPlan& plan, const Posterior& posterior,
-                              const nlohmann::json& chains);
-// Throws DataError where the checkpoint is not one, or belongs to other data or options. Returns the states of the chains.
-nlohmann::json decode_checkpoint(const std::string& text, const std::string& key, const ChainPlan& plan, Posterior& posterior);
+// More sweeps go on where a checkpoint ends; burn-in, thinning and the number of chains must be the same.
+std::optional<Checkpoint> checkpoint_of(const Checkpointing& checkpoints, const ChainPlan& plan, std::size_t num_chains);
 
 // The stop reason of a complete run is `iteration_limit`. The observer is called from the calling thread, about four times a
 // second.
@@ -67,15 +66,12 @@ Posterior run_chains(std::vector<Chain>& chains, const ChainPlan& plan, const Ru
   posterior.chains.resize(chains.size());
   posterior.num_coefficients = static_cast<std::size_t>(chains[0].coefficients().size());
   for (ChainDraws& draws : posterior.chains) draws.sum.assign(posterior.num_coefficients, 0.0);
-  if (!checkpoints.resume.empty()) {
-    const nlohmann::json states = decode_checkpoint(checkpoints.resume, checkpoints.key, plan, posterior);
-    for (std::size_t c = 0; c < chains.size(); ++c) chains[c].load(states.at(c));
-  }
-  const auto save = [&] {
-    nlohmann::json states = nlohmann::json::array();
-    for (const Chain& chain : chains) states.push_back(chain.save());
-    checkpoints.save(encode_checkpoint(checkpoints.key, plan, posterior, states));
-  };
+  const std::optional<Checkpoint> checkpoint = checkpoint_of(checkpoints, plan, chains.size());
+  if (checkpoint)
+    checkpoint->resume([&](Loader& state) {
+      state(posterior.iterations, posterior.chains);
+      for (Chain& chain : chains) chain.load(state);
+    });
   double last_saved = run.seconds();
   int segment = 1;
   while (posterior.iterations < plan.iterations) {
@@ -104,8 +100,11 @@ Posterior run_chains(std::vector<Chain>& chains, const ChainPlan& plan, const Ru
     segment = std::clamp(static_cast<int>(todo * 0.25 / std::max(seconds, 1e-6)), 1, 4 * segment);
     const Flow flow = run.report({"sweep", posterior.iterations, plan.iterations, chains[0].loglik()}, posterior.stop_reason);
     const bool over = flow == Flow::stop || posterior.iterations == plan.iterations;
-    if (checkpoints.save && (over || run.seconds() - last_saved > checkpoints.every)) {
-      save();
+    if (checkpoint && (over || run.seconds() - last_saved > checkpoints.every)) {
+      Saver state;
+      state(posterior.iterations, posterior.chains);
+      for (const Chain& chain : chains) chain.save(state);
+      checkpoint->save(state);
       last_saved = run.seconds();
     }
     if (flow == Flow::stop) break;

@@ -1,7 +1,14 @@
 #include "caucus/infer/pl_regression/chains.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "caucus/base/error.h"
 #include "caucus/infer/pl_regression/gibbs.h"
 #include "caucus/infer/pl_regression/logit_lasso.h"
 #include "caucus/infer/pl_regression/testing.h"
@@ -13,6 +20,17 @@ std::vector<GibbsChain> gibbs_chains(const RegressionData& data, std::size_t cou
   std::vector<GibbsChain> chains;
   for (std::size_t c = 0; c < count; ++c) chains.emplace_back(data, GibbsOptions{}, RandomStream(5, Purpose::chain, c));
   return chains;
+}
+
+std::string temporary_file(const char* name) {
+  const std::string path = (std::filesystem::temp_directory_path() / fmt::format("caucus-chains-{}-{}", name, ::getpid())).string();
+  std::filesystem::remove(path);
+  return path;
+}
+
+std::string content_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
 }
 
 bool same(const Posterior& a, const Posterior& b) {
@@ -49,8 +67,7 @@ void resume_test(Make&& make) {
   const ChainPlan plan{400, 150, 3};
   auto straight_chains = make();
   const Posterior straight = run_chains(straight_chains, plan, {});
-  std::string saved;
-  Checkpointing checkpoints{"key", 1e9, [&](const std::string& text) { saved = text; }, {}};
+  const Checkpointing checkpoints{temporary_file("resume"), "key", 1e9};
   StopAfter stopper(1);
   int resumed = 0;
   Posterior last;
@@ -59,10 +76,10 @@ void resume_test(Make&& make) {
     caucus::Run run;
     run.observer = &stopper;
     last = run_chains(chains, plan, run, checkpoints);
-    checkpoints.resume = saved;
     stopper.limit = last.iterations + 37;
     ++resumed;
   } while (last.stop_reason == StopReason::interrupted && resumed < 1000);
+  std::filesystem::remove(checkpoints.path);
   EXPECT_GT(resumed, 2);
   EXPECT_TRUE(same(straight, last));
 }
@@ -108,13 +125,44 @@ TEST(Chains, StoppingKeepsTheDraws) {
 
 TEST(Chains, ForeignOrDamagedCheckpointsAreRefused) {
   const RegressionData data = testing::labelled_problem(30, 2, 3, 1);
-  std::string saved;
+  const std::string path = temporary_file("foreign");
   auto chains = gibbs_chains(data, 1);
-  run_chains(chains, {50, 10, 1}, {}, {"mine", 1e9, [&](const std::string& text) { saved = text; }, {}});
-  EXPECT_THROW(run_chains(chains, {50, 10, 1}, {}, {"yours", 1e9, {}, saved}), DataError);
-  EXPECT_THROW(run_chains(chains, {50, 20, 1}, {}, {"mine", 1e9, {}, saved}), DataError);
-  EXPECT_THROW(run_chains(chains, {50, 10, 1}, {}, {"mine", 1e9, {}, saved.substr(0, saved.size() / 2)}), DataError);
-  EXPECT_THROW(run_chains(chains, {50, 10, 1}, {}, {"mine", 1e9, {}, "nonsense"}), DataError);
+  run_chains(chains, {50, 10, 1}, {}, {path, "mine", 1e9});
+  const std::string sound = content_of(path);
+  EXPECT_THROW(run_chains(chains, {50, 10, 1}, {}, {path, "yours", 1e9}), DataError);
+  EXPECT_THROW(run_chains(chains, {50, 20, 1}, {}, {path, "mine", 1e9}), DataError);
+  auto two = gibbs_chains(data, 2);
+  EXPECT_THROW(run_chains(two, {50, 10, 1}, {}, {path, "mine", 1e9}), DataError);
+  EXPECT_NO_THROW(run_chains(chains, {50, 10, 1}, {}, {path, "mine", 1e9}));
+  // One changed byte anywhere, or a missing end.
+  for (std::size_t k = 0; k < 40; ++k) {
+    std::string bytes = sound;
+    bytes[(sound.size() - 1) * k / 39] ^= static_cast<char>(1 << (k % 8));
+    std::ofstream(path, std::ios::binary) << bytes;
+    EXPECT_THROW(run_chains(chains, {50, 10, 1}, {}, {path, "mine", 1e9}), DataError) << "byte " << k;
+  }
+  for (const std::string& wrong : {sound.substr(0, sound.size() / 2), std::string("nonsense"), std::string()}) {
+    std::ofstream(path, std::ios::binary) << wrong;
+    EXPECT_THROW(run_chains(chains, {50, 10, 1}, {}, {path, "mine", 1e9}), DataError);
+  }
+  std::filesystem::remove(path);
+}
+
+// A sound file of another sampler is told apart from a damaged one.
+TEST(Chains, ACheckpointOfAnotherSamplerIsRefusedByName) {
+  const std::string path = temporary_file("sampler");
+  Saver state;
+  state(1.0, std::vector<double>{2.0});
+  Checkpoint(path, "dpm", "key").save(state);
+  const RegressionData data = testing::labelled_problem(30, 2, 3, 1);
+  auto chains = gibbs_chains(data, 1);
+  try {
+    run_chains(chains, {50, 10, 1}, {}, {path, "key", 1e9});
+    ADD_FAILURE() << "it was taken";
+  } catch (const DataError& failure) {
+    EXPECT_EQ(failure.what(), path + ": a checkpoint of dpm, but the run is of regression; remove it or name another file");
+  }
+  std::filesystem::remove(path);
 }
 
 TEST(Chains, MedianByHand) {

@@ -6,7 +6,6 @@
 
 #include "caucus/base/error.h"
 #include "caucus/base/numeric.h"
-#include "caucus/infer/pl_regression/bytes.h"
 
 namespace caucus::pl_regression {
 
@@ -160,22 +159,14 @@ void GibbsChain::update_a(double sum_log_ratio, bool adapt) {
   }
 }
 
-nlohmann::json GibbsChain::save() const {
-  return {{"lambda", to_bytes(std::span(lambda_.data(), static_cast<std::size_t>(lambda_.size())))},
-          {"a", to_bytes(std::span(&a_, 1))},
-          {"log_step", to_bytes(std::span(&log_step_, 1))},
-          {"loglik", to_bytes(std::span(&loglik_, 1))},
-          {"adaptations", adaptations_},
-          {"drawn", stream_.drawn()}};
+void GibbsChain::save(Saver& state) const {
+  state(std::span(lambda_.data(), static_cast<std::size_t>(lambda_.size())), a_, log_step_, loglik_, adaptations_, stream_.drawn());
 }
 
-void GibbsChain::load(const nlohmann::json& state) {
-  from_bytes(state.at("lambda"), std::span(lambda_.data(), static_cast<std::size_t>(lambda_.size())));
-  from_bytes(state.at("a"), std::span(&a_, 1));
-  from_bytes(state.at("log_step"), std::span(&log_step_, 1));
-  from_bytes(state.at("loglik"), std::span(&loglik_, 1));
-  adaptations_ = state.at("adaptations").get<std::int64_t>();
-  stream_.seek(state.at("drawn").get<std::uint64_t>());
+void GibbsChain::load(Loader& state) {
+  std::uint64_t drawn = 0;
+  state(std::span(lambda_.data(), static_cast<std::size_t>(lambda_.size())), a_, log_step_, loglik_, adaptations_, drawn);
+  stream_.seek(drawn);
 }
 
 }  // namespace caucus::pl_regression

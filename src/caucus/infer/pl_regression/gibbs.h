@@ -2,11 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <vector>
 
 #include "caucus/base/random.h"
+#include "caucus/infer/checkpoint.h"
 #include "caucus/model/pl_regression.h"
 
 namespace caucus::pl_regression {
@@ -30,8 +30,8 @@ class GibbsChain {
   double loglik() const { return loglik_; }  // at the weights before the last sweep
   void set_state(const RowMatrix& lambda, double a) { lambda_ = lambda / lambda.sum(), a_ = a; }
 
-  nlohmann::json save() const;
-  void load(const nlohmann::json& state);
+  void save(Saver& state) const;
+  void load(Loader& state);
 
  private:
   double winner_strength(const double* w, const double* lambda);

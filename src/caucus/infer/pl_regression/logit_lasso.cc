@@ -7,7 +7,6 @@
 
 #include "caucus/base/error.h"
 #include "caucus/base/numeric.h"
-#include "caucus/infer/pl_regression/bytes.h"
 
 namespace caucus::pl_regression {
 
@@ -159,22 +158,16 @@ void LogitChain::draw_coefficients(Eigen::Index k, const Eigen::VectorXd& target
   beta_.row(k) = (u + deviation.cwiseProduct(scaled.transpose() * w)).transpose();
 }
 
-nlohmann::json LogitChain::save() const {
-  return {{"beta", to_bytes(std::span(beta_.data(), static_cast<std::size_t>(beta_.size())))},
-          {"tau", to_bytes(std::span(tau_.data(), static_cast<std::size_t>(tau_.size())))},
-          {"theta", to_bytes(std::span(&theta_, 1))},
-          {"eta", to_bytes(std::span(eta_.data(), static_cast<std::size_t>(eta_.size())))},
-          {"loglik", to_bytes(std::span(&loglik_, 1))},
-          {"drawn", stream_.drawn()}};
+void LogitChain::save(Saver& state) const {
+  const auto all = [](const auto& matrix) { return std::span(matrix.data(), static_cast<std::size_t>(matrix.size())); };
+  state(all(beta_), all(tau_), theta_, all(eta_), loglik_, stream_.drawn());
 }
 
-void LogitChain::load(const nlohmann::json& state) {
-  from_bytes(state.at("beta"), std::span(beta_.data(), static_cast<std::size_t>(beta_.size())));
-  from_bytes(state.at("tau"), std::span(tau_.data(), static_cast<std::size_t>(tau_.size())));
-  from_bytes(state.at("theta"), std::span(&theta_, 1));
-  from_bytes(state.at("eta"), std::span(eta_.data(), static_cast<std::size_t>(eta_.size())));
-  from_bytes(state.at("loglik"), std::span(&loglik_, 1));
-  stream_.seek(state.at("drawn").get<std::uint64_t>());
+void LogitChain::load(Loader& state) {
+  const auto all = [](auto& matrix) { return std::span(matrix.data(), static_cast<std::size_t>(matrix.size())); };
+  std::uint64_t drawn = 0;
+  state(all(beta_), all(tau_), theta_, all(eta_), loglik_, drawn);
+  stream_.seek(drawn);
 }
 
 RowMatrix logit_probabilities(const Eigen::MatrixXd& x, const RowMatrix& beta) {

@@ -4,10 +4,10 @@
 
 #include <Eigen/Core>
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "caucus/base/random.h"
+#include "caucus/infer/checkpoint.h"
 #include "caucus/model/pl_regression_features.h"
 
 namespace caucus::pl_regression {
@@ -45,8 +45,8 @@ class LogitChain {
   void set_state(const RowMatrix& beta, const RowMatrix& tau, double theta);
   const RowMatrix& tau() const { return tau_; }
 
-  nlohmann::json save() const;
-  void load(const nlohmann::json& state);
+  void save(Saver& state) const;
+  void load(Loader& state);
 
  private:
   void draw_coefficients(Eigen::Index k, const Eigen::VectorXd& target, const Eigen::VectorXd& scale);

@@ -13,7 +13,19 @@ namespace caucus::pl_regression {
 
 enum class Method { em, gibbs, variational, logit_lasso };
 
+}  // namespace caucus::pl_regression
+
+namespace caucus {
+template <>
+inline constexpr std::array<std::string_view, 4> enum_names<pl_regression::Method>{"em", "gibbs", "variational", "logit-lasso"};
+}
+
+namespace caucus::pl_regression {
+
+inline bool is_sampler(Method method) { return method == Method::gibbs || method == Method::logit_lasso; }
+
 struct Options {
+  Method method = Method::em;
   std::string a = "auto";  // a number, "learn", "cv", or "auto"
   std::optional<double> b;
   int iterations = 50000;
@@ -29,10 +41,13 @@ struct Options {
   double lasso_shape = 1.0;
   double lasso_rate = 1.0;
   double intercept_variance = 100.0;
+  std::string checkpoint;
+  double checkpoint_every = 60.0;
 
   static constexpr auto fields() {
     using O = Options;
     return std::tuple{
+        field("method", &O::method, "em, gibbs, variational, or the rival logit-lasso"),
         field("a", &O::a, "shape of the Gamma prior: a number, learn (gibbs, variational), cv (em), auto (em: 1; others: learn)"),
         field("b", &O::b, 0.0, 1e12, "rate of the Gamma prior; auto is 0 for em with a = 1 and 1 otherwise"),
         field("iterations", &O::iterations, 1, 1e9, "em, variational: limit of steps"),
@@ -49,13 +64,11 @@ struct Options {
         field("folds", &O::folds, 2, 100, "folds of cross-validation for a"),
         field("lasso-shape", &O::lasso_shape, 1e-6, 1e6, "logit-lasso: shape of the Gamma prior of theta"),
         field("lasso-rate", &O::lasso_rate, 1e-6, 1e6, "logit-lasso: rate of the Gamma prior of theta"),
-        field("intercept-variance", &O::intercept_variance, 1e-6, 1e9, "logit-lasso: prior variance of the intercepts")};
+        field("intercept-variance", &O::intercept_variance, 1e-6, 1e9, "logit-lasso: prior variance of the intercepts"),
+        field("checkpoint", &O::checkpoint,
+              "samplers: save the chains in this file now and then, and go on from it where it exists"),
+        field("checkpoint-every", &O::checkpoint_every, 0, 1e9, "seconds between two saves")};
   }
 };
 
 }  // namespace caucus::pl_regression
-
-namespace caucus {
-template <>
-inline constexpr std::array<std::string_view, 4> enum_names<pl_regression::Method>{"em", "gibbs", "variational", "logit-lasso"};
-}

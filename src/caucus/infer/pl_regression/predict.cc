@@ -1,4 +1,5 @@
-// What a fitted regression says about new rows, and how good that is.
+#include "caucus/infer/pl_regression/predict.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -6,20 +7,17 @@
 
 #include "caucus/base/error.h"
 #include "caucus/base/random.h"
-#include "caucus/evaluate/classification.h"
 #include "caucus/infer/family.h"
+#include "caucus/infer/pl_regression/input.h"
 #include "caucus/infer/pl_regression/logit_lasso.h"
-#include "caucus/service/regression.h"
 
-namespace caucus {
-
-using namespace pl_regression;
+namespace caucus::pl_regression {
 
 namespace {
 
 // The weights that predictions average over: the draws of a sampler, draws from q for variational, the weights themselves for em.
 template <class Visit>
-std::size_t for_each_draw(const RegressionModel& model, Visit&& visit) {
+std::size_t for_each_draw(const Fitted& model, Visit&& visit) {
   if (!model.draws.empty()) {
     for (const RowMatrix& draw : model.draws) visit(draw);
     return model.draws.size();
@@ -58,7 +56,7 @@ Eigen::VectorXd ballot_logliks(const RegressionData& data, const RowMatrix& lamb
 
 }  // namespace
 
-RowMatrix RegressionModel::predict(const RowMatrix& x, std::span<const std::size_t> rows) const {
+RowMatrix Fitted::predict(const RowMatrix& x, std::span<const std::size_t> rows) const {
   RowMatrix total = RowMatrix::Zero(x.rows(), static_cast<Eigen::Index>(classes.size()));
   std::size_t count = 0;
   if (is_logit()) {
@@ -72,27 +70,19 @@ RowMatrix RegressionModel::predict(const RowMatrix& x, std::span<const std::size
   return total / static_cast<double>(count);
 }
 
-nlohmann::ordered_json ballot_scores(const RegressionModel& model, const Dataset& ballots, std::optional<MissingValues> missing) {
+BallotPredictions predict_ballots(const Fitted& model, const Dataset& ballots, std::optional<MissingValues> missing) {
   require_accepted({true, true, true, false}, ballots, "pl-regression");
   const Dataset data = match_items(ballots, model.classes);
   const EncodedRows encoded = model.features.encode(data.covariates, missing);
-  RegressionData rows;
+  BallotPredictions result;
+  RegressionData& rows = result.ballots;
+  rows = ballots_of(data, encoded.rows);
   rows.w = model.features.features(encoded.x, encoded.rows);
-  rows.num_classes = model.classes.size();
-  rows.ranking = true;
-  rows.unranked = data.unranked;
-  rows.offsets = {0};
-  for (const std::size_t row : encoded.rows) {
-    for (const ItemId item : data.rankings[data.rankings.row_ranking(row)].items()) rows.outcome.push_back(item);
-    rows.offsets.push_back(rows.outcome.size());
-    rows.weights.push_back(data.rankings.row_weight(row));
-  }
-  nlohmann::ordered_json json = nlohmann::ordered_json::object();
-  if (rows.num_rows() == 0) return json;
   const auto n = static_cast<Eigen::Index>(rows.num_rows());
+  result.first = RowMatrix::Zero(n, static_cast<Eigen::Index>(rows.num_classes));
+  if (n == 0) return result;
   // The mean over draws, in logs: long ballots have probabilities below the smallest number.
   Eigen::VectorXd largest = Eigen::VectorXd::Constant(n, -infinity), sum = Eigen::VectorXd::Zero(n);
-  RowMatrix first = RowMatrix::Zero(n, static_cast<Eigen::Index>(rows.num_classes));
   const std::size_t count = for_each_draw(model, [&](const RowMatrix& draw) {
     const Eigen::VectorXd logliks = ballot_logliks(rows, draw);
     for (Eigen::Index i = 0; i < n; ++i) {
@@ -100,29 +90,15 @@ nlohmann::ordered_json ballot_scores(const RegressionModel& model, const Dataset
       if (logliks[i] > largest[i]) sum[i] *= std::exp(largest[i] - logliks[i]), largest[i] = logliks[i];
       sum[i] += std::exp(logliks[i] - largest[i]);
     }
-    first += class_probabilities(rows.w, draw);
+    result.first += class_probabilities(rows.w, draw);
   });
-  double loss = 0.0, wrong = 0.0, total = 0.0, impossible = 0.0;
-  for (std::size_t i = 0; i < rows.num_rows(); ++i) {
-    const auto row = static_cast<Eigen::Index>(i);
-    if (rows.order(i).empty()) continue;
-    const double log_mean = sum[row] > 0.0 ? largest[row] + std::log(sum[row] / static_cast<double>(count)) : -infinity;
-    loss -= rows.weight(i) * log_mean;
-    impossible += log_mean > -infinity ? 0.0 : rows.weight(i);
-    wrong +=
-        most_probable(std::span(first.data() + row * first.cols(), rows.num_classes)) == rows.order(i)[0] ? 0.0 : rows.weight(i);
-    total += rows.weight(i);
-  }
-  if (!(total > 0.0)) return json;
-  json["num_scored"] = total;
-  json["misclassification"] = wrong / total;
-  // A ballot of probability zero makes the mean infinite, which is said and not hidden behind a large number.
-  json["log_loss"] = impossible > 0.0 ? nlohmann::ordered_json() : nlohmann::ordered_json(loss / total);
-  if (impossible > 0.0) json["num_impossible"] = impossible;
-  return json;
+  for (Eigen::Index i = 0; i < n; ++i)
+    result.log_prob.push_back(sum[i] > 0.0 ? largest[i] + std::log(sum[i] / static_cast<double>(count)) : -infinity);
+  result.first /= static_cast<double>(count);
+  return result;
 }
 
-Predictions predict_table(const RegressionModel& model, const Table& table, std::optional<MissingValues> missing) {
+Predictions predict_table(const Fitted& model, const Table& table, std::optional<MissingValues> missing) {
   Predictions result;
   EncodedRows encoded;
   try {
@@ -155,44 +131,4 @@ Predictions predict_table(const RegressionModel& model, const Table& table, std:
   return result;
 }
 
-nlohmann::ordered_json prediction_scores(const Predictions& predictions, bool curves) {
-  nlohmann::ordered_json json = nlohmann::ordered_json::object();
-  const auto known = static_cast<double>(predictions.labels.size()), unseen = static_cast<double>(predictions.num_unseen);
-  if (!(known + unseen > 0.0)) return json;
-  json["num_scored"] = predictions.labels.size() + predictions.num_unseen;
-  json["num_unseen"] = predictions.num_unseen;
-  if (predictions.labels.empty()) {
-    json["misclassification"] = 1.0;
-    json["log_loss"] = nullptr;
-    return json;
-  }
-  const auto k = static_cast<std::size_t>(predictions.probabilities.cols());
-  std::vector<double> p;
-  for (const std::size_t i : predictions.labelled)
-    for (Eigen::Index c = 0; c < predictions.probabilities.cols(); ++c)
-      p.push_back(predictions.probabilities(static_cast<Eigen::Index>(i), c));
-  const double wrong = misclassification(p, k, predictions.labels);
-  json["misclassification"] = predictions.num_unseen == 0 ? wrong : (wrong * known + unseen) / (known + unseen);
-  json["log_loss"] =
-      predictions.num_unseen == 0 ? nlohmann::ordered_json(log_loss(p, k, predictions.labels)) : nlohmann::ordered_json(nullptr);
-  json["brier"] = brier_score(p, k, predictions.labels);
-  json["auc"] = auc(p, k, predictions.labels);
-  const auto curve = calibration_curve(p, k, predictions.labels);
-  json["calibration_error"] = calibration_error(curve);
-  if (!curves) return json;
-  for (const CalibrationBin& bin : curve)
-    json["calibration"].push_back({{"predicted", bin.mean_predicted}, {"observed", bin.observed}, {"count", bin.count}});
-  if (k != 2) return json;
-  std::vector<double> scores;
-  std::vector<std::uint8_t> positive;
-  for (std::size_t i = 0; i < predictions.labels.size(); ++i) {
-    scores.push_back(p[2 * i + 1]);
-    positive.push_back(predictions.labels[i] == 1 ? 1 : 0);
-  }
-  json["roc"] = nlohmann::ordered_json::array();
-  for (const RocPoint& point : roc_curve(scores, positive))
-    json["roc"].push_back({point.false_positive_rate, point.true_positive_rate});
-  return json;
-}
-
-}  // namespace caucus
+}  // namespace caucus::pl_regression

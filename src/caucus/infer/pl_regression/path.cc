@@ -1,4 +1,4 @@
-#include "caucus/service/regression_path.h"
+#include "caucus/infer/pl_regression/path.h"
 
 #include <fmt/format.h>
 
@@ -6,14 +6,13 @@
 #include <bit>
 #include <cmath>
 
+#include "caucus/infer/pl_regression/chains.h"
 #include "caucus/infer/pl_regression/em.h"
 #include "caucus/infer/pl_regression/gibbs.h"
 #include "caucus/infer/pl_regression/variational.h"
 #include "caucus/io/csv.h"
 
-namespace caucus {
-
-using namespace pl_regression;
+namespace caucus::pl_regression {
 
 std::vector<double> default_path_grid(int points) {
   std::vector<double> grid;
@@ -21,9 +20,8 @@ std::vector<double> default_path_grid(int points) {
   return grid;
 }
 
-std::vector<PathPoint> regularization_path(const RegressionInput& input, const RegressionRequest& request,
-                                           const std::vector<double>& grid, const Run& run) {
-  const Options& options = request.options;
+std::vector<PathPoint> regularization_path(const Input& input, const Options& options, const std::vector<double>& grid,
+                                           const Run& run) {
   std::vector<double> sorted = grid;
   std::sort(sorted.rbegin(), sorted.rend());
   std::vector<PathPoint> path;
@@ -43,8 +41,7 @@ std::vector<PathPoint> regularization_path(const RegressionInput& input, const R
     std::vector<GibbsChain> chains;
     chains.emplace_back(input.data, GibbsOptions{a, options.a_min, options.a_max},
                         RandomStream(run.seed, Purpose::chain, std::bit_cast<std::uint64_t>(a)));
-    const pl_regression::Posterior posterior =
-        run_chains(chains, {options.sweeps, burnin, std::max(1, (options.sweeps - burnin) / 5000)}, quiet);
+    const Posterior posterior = run_chains(chains, {options.sweeps, burnin, std::max(1, (options.sweeps - burnin) / 5000)}, quiet);
     const auto matrix = [&](const std::vector<double>& values) {
       return RowMatrix(Eigen::Map<const RowMatrix>(values.data(), map.lambda.rows(), map.lambda.cols()));
     };
@@ -60,7 +57,7 @@ std::vector<PathPoint> regularization_path(const RegressionInput& input, const R
   return path;
 }
 
-std::string path_csv(const std::vector<PathPoint>& path, const RegressionInput& input) {
+std::string path_csv(const std::vector<PathPoint>& path, const Input& input) {
   fmt::memory_buffer out;
   fmt::format_to(std::back_inserter(out), "estimate,a,class,feature,value\n");
   for (const PathPoint& point : path)
@@ -72,7 +69,7 @@ std::string path_csv(const std::vector<PathPoint>& path, const RegressionInput& 
   return fmt::to_string(out);
 }
 
-std::string path_svg(const std::vector<PathPoint>& path, const RegressionInput& input) {
+std::string path_svg(const std::vector<PathPoint>& path, const Input& input) {
   constexpr double width = 420, height = 300, left = 50, right = 12, top = 30, bottom = 40;
   const std::vector<std::pair<std::string, std::string>> panels{{"map", "MAP (EM)"},
                                                                 {"posterior-mean", "posterior mean (Gibbs)"},
@@ -131,4 +128,4 @@ std::string path_svg(const std::vector<PathPoint>& path, const RegressionInput& 
   return fmt::to_string(buffer);
 }
 
-}  // namespace caucus
+}  // namespace caucus::pl_regression

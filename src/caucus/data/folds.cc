@@ -1,0 +1,87 @@
+#include "caucus/data/folds.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <numeric>
+
+#include "caucus/base/error.h"
+#include "caucus/base/random.h"
+
+namespace caucus {
+
+namespace {
+
+// [part][i]: how much of distinct ranking i falls into this part. Ballots are dealt, so parts differ in size by at most one (whole
+// weights).
+std::vector<std::vector<double>> deal_ballots(const RankingSet& rankings, std::span<const double> shares, std::uint64_t seed) {
+  struct Unit {
+    std::uint32_t ranking;
+    double weight;
+  };
+  std::vector<Unit> units;
+  for (std::size_t row = 0; row < rankings.num_rows(); ++row) {
+    const auto ranking = static_cast<std::uint32_t>(rankings.row_ranking(row));
+    const double weight = rankings.row_weight(row);
+    const bool whole = weight == std::floor(weight) && weight <= 1e7;
+    if (whole)
+      units.insert(units.end(), static_cast<std::size_t>(weight), Unit{ranking, 1.0});
+    else
+      units.push_back({ranking, weight});
+  }
+  std::vector<std::vector<double>> parts(shares.size(), std::vector<double>(rankings.size(), 0.0));
+  const auto dealt = deal(units.size(), shares, seed);
+  for (std::size_t part = 0; part < parts.size(); ++part)
+    for (const std::size_t unit : dealt[part]) parts[part][units[unit].ranking] += units[unit].weight;
+  return parts;
+}
+
+Dataset with_ballots(const Dataset& data, std::span<const double> weights) {
+  RankingSetBuilder builder;
+  for (std::size_t i = 0; i < weights.size(); ++i)
+    if (weights[i] > 0.0) builder.add(data.rankings[i], weights[i]);
+  Dataset part = data.with(builder.build());
+  if (part.rankings.empty()) throw DataError(fmt::format("{}: too few rankings to split", data.source));
+  return part;
+}
+
+}  // namespace
+
+std::vector<std::vector<std::size_t>> deal(std::size_t size, std::span<const double> shares, std::uint64_t seed) {
+  std::vector<std::size_t> order(size);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  RandomStream(seed, Purpose::fold).shuffle(std::span(order));
+  std::vector<std::vector<std::size_t>> parts(shares.size());
+  double seen = 0.0;
+  auto next = order.begin();
+  for (std::size_t part = 0; part < shares.size(); ++part) {
+    seen += shares[part];
+    const auto end = part + 1 == shares.size() ? order.end() : order.begin() + std::lround(seen * static_cast<double>(size));
+    parts[part].assign(next, end);
+    next = end;
+  }
+  return parts;
+}
+
+std::vector<std::vector<std::size_t>> deal_folds(std::size_t size, int folds, std::uint64_t seed) {
+  return deal(size, std::vector<double>(static_cast<std::size_t>(folds), 1.0 / folds), seed);
+}
+
+std::vector<Split> make_folds(const Dataset& data, int folds, std::uint64_t seed) {
+  const std::vector<double> shares(static_cast<std::size_t>(folds), 1.0 / folds);
+  const auto parts = deal_ballots(data.rankings, shares, seed);
+  std::vector<Split> splits;
+  for (const auto& test : parts) {
+    std::vector<double> train(data.rankings.size());
+    for (std::size_t i = 0; i < train.size(); ++i) train[i] = std::max(0.0, data.rankings.weight(i) - test[i]);
+    splits.push_back({with_ballots(data, train), with_ballots(data, test)});
+  }
+  return splits;
+}
+
+Split make_holdout(const Dataset& data, double share, std::uint64_t seed) {
+  const auto parts = deal_ballots(data.rankings, std::vector<double>{share, 1.0 - share}, seed);
+  return {with_ballots(data, parts[1]), with_ballots(data, parts[0])};
+}
+
+}  // namespace caucus

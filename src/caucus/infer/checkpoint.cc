@@ -1,0 +1,69 @@
+#include "caucus/infer/checkpoint.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "caucus/base/error.h"
+#include "caucus/data/checksum.h"
+#include "caucus/io/io.h"
+
+namespace caucus {
+
+namespace {
+constexpr const char* checkpoint_format = "caucus.checkpoint/1";
+constexpr const char* checkpoint_remedy = "remove it or name another file";
+}  // namespace
+
+void Loader::fail() { throw BadState{}; }
+
+void Loader::raw(void* to, std::size_t size) {
+  if (size > bytes_.size() - at_) fail();
+  if (size > 0) std::memcpy(to, bytes_.data() + at_, size);
+  at_ += size;
+}
+
+std::size_t Loader::count(std::size_t least) {
+  std::uint64_t number = 0;
+  get(number);
+  if (number > (bytes_.size() - at_) / least) fail();
+  return static_cast<std::size_t>(number);
+}
+
+void Checkpoint::save(const Saver& state) const {
+  Saver content;
+  content(std::string(checkpoint_format), who_, key_);
+  const std::string body = content.bytes() + state.bytes();
+  write_file(path_, checksum(body) + body);
+}
+
+void Checkpoint::damaged() const {
+  throw DataError(fmt::format("{}: not a checkpoint, or a damaged one; {}", path_, checkpoint_remedy));
+}
+
+std::optional<Loader> Checkpoint::load() const {
+  if (!std::filesystem::exists(path_)) return std::nullopt;
+  std::ifstream file(path_, std::ios::binary);
+  std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  // The checksum goes before the content: one changed byte, or a missing end, and nothing in it is to be trusted.
+  const std::size_t head = checksum({}).size();
+  if (bytes.size() < head || checksum(std::string_view(bytes).substr(head)) != bytes.substr(0, head)) damaged();
+  Loader loader(bytes.substr(head));
+  std::string format, who, key;
+  try {
+    loader(format, who, key);
+  } catch (const BadState&) {
+    damaged();
+  }
+  if (format != checkpoint_format) damaged();
+  if (who != who_)
+    throw DataError(fmt::format("{}: a checkpoint of {}, but the run is of {}; {}", path_, who, who_, checkpoint_remedy));
+  if (key != key_)
+    throw DataError(
+        fmt::format("{}: the checkpoint is of other data, another seed or other options; {}", path_, checkpoint_remedy));
+  return loader;
+}
+
+}  // namespace caucus
