@@ -7,6 +7,7 @@
 
 #include "caucus/evaluate/group_shares.h"
 #include "caucus/evaluate/membership_agreement.h"
+#include "caucus/io/csv.h"
 #include "caucus/io/order_text.h"
 #include "caucus/io/row_table.h"
 #include "caucus/io/table.h"
@@ -231,11 +232,14 @@ void run_assign(const ScoreFlags& flags, Context& context) {
   }
   const auto write_members = [&](TextSink& sink) {
     std::vector<std::string> heads{"label"};
+    const std::vector<std::string>& names = loaded.facts.group_names;
+    if (!names.empty()) heads.push_back("group_name");  // where 'caucus name' gave some
     for (std::size_t c = 0; c < k; ++c) heads.push_back(fmt::format("p{}", c + 1));
     write_row_table(
         data, heads,
         [&](std::string& out, std::size_t row) {
           fmt::format_to(std::back_inserter(out), ",{}", label_of(of_row(row)) + 1);
+          if (!names.empty()) fmt::format_to(std::back_inserter(out), ",{}", csv_cell(group_name(names, label_of(of_row(row)))));
           for (const double value : of_row(row)) fmt::format_to(std::back_inserter(out), ",{}", value);
         },
         sink);
@@ -305,7 +309,11 @@ void add_assign(CLI::App& app, Context& context) {
   auto flags = std::make_shared<ScoreFlags>();
   CLI::App* command = app.add_subcommand("assign", "Which group does each ranking belong to");
   add_common(*command, *flags, context);
-  command->add_option("-o,--out", flags->out, "write row,weight,label,p1..pK for every ranking, in file order")->type_name("FILE");
+  command
+      ->add_option(
+          "-o,--out", flags->out,
+          "write row,weight,label,p1..pK for every ranking, in file order; names of groups after label, where there are some")
+      ->type_name("FILE");
   command
       ->add_option(
           "--truth", flags->truth,

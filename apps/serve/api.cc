@@ -183,6 +183,8 @@ void Api::handle(const Request& request, Reply reply) try {
   reply(failure(404, "there is nothing here"));
 } catch (const std::invalid_argument& wrong) {
   reply(failure(400, wrong.what()));
+} catch (const Json::exception&) {
+  reply(failure(400, "the request has another form than expected"));
 } catch (const std::exception& failed) {
   reply(failure(500, failed.what()));
 }

@@ -315,6 +315,8 @@ class Rows(Files):
         model, out = self.model(CANDIDATES), self.path("out.csv")
         self.ok("name", model, "Hill people", "Valley\x1b[31m")
         text = self.ok("assign", model, path, "--by", "precinct", "--out", out).stdout
+        names = {"1": "Hill people", "2": "Valley\x1b[31m", "": ""}
+        self.assertEqual([row["group_name"] for row in read_csv(out)], [names[row["label"]] for row in read_csv(out)])
         self.assertIn("Hill people: ", text)
         self.assertEqual(text.count("Hill people"), 2)
         self.assertNotIn("\x1b", text)

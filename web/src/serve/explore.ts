@@ -62,11 +62,16 @@ function ballotTool(job: Job, state: State): HTMLElement {
   add.addEventListener("change", () => {
     const item = model.items[Number(add.value)];
     if (add.value !== "" && !order.includes(item)) order.push(item);
-    add.value = "";
+    add.value = typed.value = "";
     draw();
     if (order.length) void ask({ order });
   });
-  typed.addEventListener("keydown", (event) => event.key === "Enter" && typed.value.trim() && void ask({ ballot: typed.value }));
+  typed.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || !typed.value.trim()) return;
+    order.length = 0; // one ballot at a time
+    draw();
+    void ask({ ballot: typed.value });
+  });
   return tool("tool-ballot", "Which group does a ballot fall in?", h("div", { class: "serve-form" }, field("Pick, best first", add), field("or type it", typed, "Enter asks")), picked, out);
 }
 

@@ -17,7 +17,7 @@ function sparkline(values: number[]): SVGSVGElement {
 
 export function fitScreen(place: HTMLElement, store: Store, begun: Job, upload: Upload, other: string): Screen {
   const history: number[] = [];
-  let drawn = "", stop: (() => void) | undefined, loading: AbortController | undefined;
+  let drawn = "", left = false, stop: (() => void) | undefined, loading: AbortController | undefined;
 
   const head = (job: Job) => h("div", { class: "page-head" }, h("p", { class: "kicker" }, upload.name), h("h1", {}, jobTitle(job)));
   const waiting = h("section", { class: "serve-progress", "aria-label": "Progress" });
@@ -61,7 +61,7 @@ export function fitScreen(place: HTMLElement, store: Store, begun: Job, upload: 
     const body = h("div", {}, h("main", {}, head(job), h("p", { class: "say" }, "Making the views …")));
     place.replaceChildren(...(note ? [note] : []), body);
     loading = new AbortController();
-    explore(body, store, job, upload, other, loading.signal).then((end) => (stop = end), (error) => {
+    explore(body, store, job, upload, other, loading.signal).then((end) => (left ? end() : (stop = end)), (error) => {
       sayError(error);
       if (!(error instanceof DOMException)) body.replaceChildren(h("main", {}, head(job), h("p", { class: "say" }, error instanceof Error ? error.message : ""), commandBox(job.command)));
     });
@@ -75,6 +75,7 @@ export function fitScreen(place: HTMLElement, store: Store, begun: Job, upload: 
   return {
     update,
     leave() {
+      left = true;
       window.removeEventListener("caucus-renamed", renamed);
       loading?.abort();
       stop?.();
