@@ -1,5 +1,5 @@
 # 'make demo' and 'make test' install what is missing, build and run. The rest are shortcuts.
-.PHONY: demo test test-report wheel mutations build bench reproduce hunt fuzz asan tsan coverage docs format clean
+.PHONY: demo serve test test-report test-serve wheel mutations build bench reproduce hunt fuzz asan tsan coverage docs format clean
 JOBS ?= $(shell nproc)
 CAUCUS = build/release/caucus
 
@@ -7,6 +7,13 @@ build:
 	@scripts/install-deps.sh
 	@[ -e build/release/CMakeCache.txt ] || cmake --preset release -DCAUCUS_TESTS=OFF -DCAUCUS_UNITY=ON >/dev/null
 	@cmake --build --preset release -j $(JOBS) --target caucus_cli
+
+# The page to explore in: FOLDER names the project.
+FOLDER ?= caucus-project
+serve: build
+	@cmake -S . -B build/release -DCAUCUS_SERVE=ON >/dev/null
+	@cmake --build --preset release -j $(JOBS) --target caucus_serve
+	@$(CAUCUS) serve $(FOLDER)
 
 demo: build
 	@scripts/demo.sh $(CAUCUS)
@@ -22,6 +29,13 @@ test-report:
 	@cmake --preset release -DCAUCUS_TESTS=ON >/dev/null
 	@cmake --build --preset release -j $(JOBS)
 	@cd build/release && ctest -C Browser -R report_in_browser --output-on-failure
+
+# The page to explore in: attacks on the server, and a whole session in a headless browser.
+test-serve:
+	@scripts/install-deps.sh browser
+	@cmake --preset release -DCAUCUS_TESTS=ON -DCAUCUS_SERVE=ON >/dev/null
+	@cmake --build --preset release -j $(JOBS) --target caucus_cli caucus_serve
+	@cd build/release && ctest -R '^serve_' --output-on-failure
 
 # Errors planted one at a time in the sampler's sources: a test must fail for each. Files are compiled one by one, as the mutants replace one.
 mutations:

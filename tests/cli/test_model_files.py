@@ -101,6 +101,36 @@ class ModelFiles(unittest.TestCase):
         self.assertEqual(model["components"][0]["unbounded"], [0])
         self.assertIn("(no finite estimate)", run("fit", data, "-k", 1).stdout)
 
+    def test_a_file_that_was_tampered_with_is_refused_or_used(self):
+        """A sample of what tests/contract/model_files_test.cc does by the thousand, through every command that reads a model."""
+        for family in ("pl", "mallows", "dpm"):
+            model, path = self.fit(self.data, "--family", family, *(["-k", 2] if family != "dpm" else ["--sweeps", 24, "--burnin", 8]))
+            good = os.path.join(self.folder.name, "good.json")
+            with open(good, "w", encoding="utf-8") as out:
+                json.dump(model, out)
+            page = os.path.join(self.folder.name, "page.html")
+            commands = [("score", path, self.data), ("assign", path, self.data), ("sample", path, "-n", 3, "--to", "jsonl"),
+                        ("distance", good, path), ("check", path, self.data, "--replicates", 19, "--max-ballots", 50),
+                        ("report", path, "--out", page), ("name", path, "a")]
+            parameter = "utilities" if family == "pl" else "theta"
+            for where in (("components", 0, "weight"), ("components", 0, parameter), ("fit", "loglik"), ("fit", "num_rankings")):
+                for value in ("1e308", "1e-320", "1e400", "null", '"x"'):
+                    changed = json.loads(json.dumps(model))
+                    at = changed
+                    for key in where[:-1]:
+                        at = at[key]
+                    if isinstance(at[where[-1]], list):
+                        at[where[-1]][0] = "@here@"
+                    else:
+                        at[where[-1]] = "@here@"
+                    with open(path, "w", encoding="utf-8") as out:
+                        out.write(json.dumps(changed).replace('"@here@"', value))
+                    for command in commands:
+                        with self.subTest(family=family, where=where, value=value, command=command[0]):
+                            result = run(*command)
+                            self.assertIn(result.returncode, (0, 65), result.stderr)
+                            self.assertNotRegex(result.stdout + result.stderr, r"(?i)(^|[^a-z])-?(nan|inf)([^a-z]|$)")
+
 
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1])

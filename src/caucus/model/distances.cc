@@ -329,7 +329,12 @@ void DistanceNormalizer::estimate(double largest_theta, std::uint64_t seed, cons
   RandomStream stream(seed, Purpose::chain, static_cast<std::uint64_t>(distance_));
   stream.shuffle(std::span<std::uint32_t>(rank));
   std::uint64_t current = rank_distance(distance_, rank, identity);
-  constexpr int burn = 30, batches = 20, per_batch = 25;
+  // Sweeps of n proposals. Ulam's distance takes n log n for each: with hundreds of items fewer sweeps must do, and the standard
+  // error says what that costs.
+  const double size = static_cast<double>(n), cost = distance_ == Distance::ulam ? size * size * std::log2(size) : size;
+  constexpr double budget = 3e7;  // operations per point
+  constexpr int batches = 20;
+  const int per_batch = static_cast<int>(std::clamp(budget / (cost * batches), 2.0, 25.0)), burn = per_batch + 5;
   // Steps grow by 6 %: a few hundred reach largest_theta from any first step; the bound is for numbers gone wrong.
   for (int point = 0; point < 1000; ++point) {
     // The chain moves on from the last theta: a short burn-in is enough.

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <map>
 #include <numeric>
@@ -178,7 +179,10 @@ Json traces_json(const FitSummary& summary) {
       const std::size_t before = traces.size();
       add(quantity_words(quantity.name),
           "Each line is one run of the sampler. Runs that mingle and do not drift agree with each other.", std::move(chains));
-      if (warm_up && traces.size() > before) traces.back()["burnin"] = std::stod(burnin->second);
+      double rounds = 0.0;
+      const std::string& words = warm_up ? burnin->second : "";
+      if (warm_up && traces.size() > before && std::from_chars(words.data(), words.data() + words.size(), rounds).ec == std::errc())
+        traces.back()["burnin"] = rounds;
     }
   // The number of groups is what a reader asks for first.
   std::stable_partition(traces.begin(), traces.end(), [](const Json& trace) { return trace["name"] == "number of groups"; });
@@ -226,10 +230,11 @@ Json diagnostics_json(const FitSummary& summary, const FittedModel* model, const
     const Ending end = ending(summary);
     add("Ended because", end.name, end.words, end.good);
   }
-  if (std::isfinite(summary.loglik))
+  if (std::isfinite(summary.loglik)) {
+    const double each = summary.loglik / summary.num_rankings;
     add("Log-likelihood", fmt::format("{:.2f}", summary.loglik),
-        summary.num_rankings > 0.0 ? fmt::format("natural logarithm; {:.4f} per ranking.", summary.loglik / summary.num_rankings)
-                                   : "natural logarithm.");
+        std::isfinite(each) ? fmt::format("natural logarithm; {:.4f} per ranking.", each) : "natural logarithm.");
+  }
   if (summary.starts && summary.starts->tried > 1) {
     const bool alone = summary.starts->agreeing <= 1;
     add("Starts that agree", fmt::format("{} of {}", summary.starts->agreeing, summary.starts->finished),

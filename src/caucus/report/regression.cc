@@ -17,6 +17,13 @@ namespace {
 using pl_regression::Fitted;
 using pl_regression::PathPoint;
 
+// Of a gamma law with rate 1. Wilson & Hilferty (1931) where the shape is so large that the series would not end.
+double gamma_quantile(double shape, double q) {
+  if (shape < 1e8) return boost::math::gamma_p_inv(shape, q);
+  const double z = q < 0.5 ? -1.959963985 : 1.959963985;  // q is 0.025 or 0.975
+  return shape * std::pow(1.0 - 1.0 / (9.0 * shape) + z / std::sqrt(9.0 * shape), 3);
+}
+
 // Low and high of 95% intervals, of the size of lambda: from the draws of a sampler, from the gamma factors of a variational fit,
 // else none.
 struct Intervals {
@@ -39,8 +46,8 @@ std::optional<Intervals> intervals_of(const Fitted& model) {
   const double scale = lambda.sum() / (model.shape.array() / model.rate.array()).sum();
   for (Eigen::Index j = 0; j < lambda.size(); ++j) {
     const double shape = model.shape.data()[j], rate = model.rate.data()[j];
-    intervals.low.data()[j] = boost::math::gamma_p_inv(shape, 0.025) / rate * scale;
-    intervals.high.data()[j] = boost::math::gamma_p_inv(shape, 0.975) / rate * scale;
+    intervals.low.data()[j] = gamma_quantile(shape, 0.025) / rate * scale;
+    intervals.high.data()[j] = gamma_quantile(shape, 0.975) / rate * scale;
   }
   return intervals;
 }

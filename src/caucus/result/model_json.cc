@@ -1,8 +1,14 @@
 #include "caucus/result/model_json.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <string>
 
+#include "caucus/base/error.h"
+#include "caucus/base/numeric.h"
 #include "caucus/result/record_json.h"
 
 namespace caucus::model_json {
@@ -28,84 +34,130 @@ Json intervals_json(const std::vector<std::optional<Interval>>& intervals, bool 
   return {{"level", level}, {"low", as_number ? low.at(0) : low}, {"high", as_number ? high.at(0) : high}};
 }
 
-const Json& child(const Json& object, const char* key) {
-  static const Json none;
-  if (!object.is_object()) return none;
-  const auto found = object.find(key);
-  return found == object.end() ? none : *found;
-}
+// A place in a model file. Keys that are absent and null are nothing; a value of another kind or out of its range is a DataError
+// that names the place, so that no wrong number goes on into a report.
+class Place {
+ public:
+  Place(const Json& json, std::string where) : json_(json), where_(std::move(where)) {}
 
-std::optional<double> number(const Json& object, const char* key) {
-  const Json& found = child(object, key);
-  return found.is_number() ? std::optional(found.get<double>()) : std::nullopt;
-}
+  [[noreturn]] void fail(std::string_view expected) const {
+    throw DataError(fmt::format("model file: {}: expected {}", where_, expected));
+  }
+  Place operator[](const char* key) const {
+    static const Json none;
+    const std::string place = where_.empty() ? key : where_ + "." + key;
+    if (json_.is_null()) return {none, place};
+    if (!json_.is_object()) fail("an object");
+    const auto found = json_.find(key);
+    return {found == json_.end() ? none : *found, place};
+  }
+  bool given() const { return !json_.is_null(); }
+  std::size_t size() const { return json_.is_array() ? json_.size() : 0; }
+  Place at(std::size_t i) const { return {json_[i], fmt::format("{}[{}]", where_, i)}; }
 
-// A number is a list of one; null and what is no number are nothing.
-std::vector<std::optional<double>> list(const Json& values) {
-  std::vector<std::optional<double>> result;
-  const auto add = [&](const Json& value) {
-    result.push_back(value.is_number() ? std::optional(value.get<double>()) : std::nullopt);
-  };
-  if (values.is_array())
-    for (const Json& value : values) add(value);
-  else if (values.is_number())
-    add(values);
-  return result;
-}
-
-std::vector<std::optional<Interval>> intervals(const Json& object) {
-  const auto low = list(child(object, "low")), high = list(child(object, "high"));
-  const double level = number(object, "level").value_or(0.95);
-  std::vector<std::optional<Interval>> result(low.size() == high.size() ? low.size() : 0);
-  for (std::size_t i = 0; i < result.size(); ++i)
-    if (low[i] && high[i]) result[i] = Interval{*low[i], *high[i], level};
-  return result;
-}
-
-std::vector<double> finite_numbers(const Json& values) {
-  std::vector<double> result;
-  for (const auto& value : list(values)) result.push_back(value.value_or(std::nan("")));
-  return result;
-}
-
-std::size_t whole(const Json& object, const char* key) {
-  const Json& found = child(object, key);
-  return found.is_number() && found.get<double>() >= 0.0 ? static_cast<std::size_t>(found.get<double>()) : 0;
-}
-
-std::string text(const Json& object, const char* key) {
-  const Json& found = child(object, key);
-  return found.is_string() ? found.get<std::string>() : std::string();
-}
-
-Posterior read_posterior(const Json& json) {
-  Posterior posterior;
-  posterior.num_draws = whole(json, "num_draws");
-  if (const Json& counts = child(json, "num_clusters"); counts.is_object())
-    for (const auto& [groups, draws] : counts.items())
-      if (!groups.empty() && groups.size() < 10 && groups.find_first_not_of("0123456789") == std::string::npos && draws.is_number())
-        posterior.num_groups.emplace_back(std::stoul(groups), static_cast<std::size_t>(draws.get<double>()));
-  std::ranges::sort(posterior.num_groups);
-  posterior.expected_vi = number(child(json, "point_estimate"), "expected_vi");
-  if (const Json& quantities = child(json, "diagnostics"); quantities.is_object())
-    for (const auto& [name, values] : quantities.items()) {
-      ChainQuantity one;
-      one.name = name;
-      one.mean = number(values, "mean").value_or(std::nan(""));
-      one.effective_sample_size = number(values, "effective_sample_size");
-      one.rhat = number(values, "rhat");
-      if (const Json& chains = child(json, "traces"); chains.is_array())
-        for (const Json& chain : chains)
-          if (chain.contains(name)) one.traces.push_back(finite_numbers(chain[name]));
-      posterior.quantities.push_back(std::move(one));
+  std::optional<double> number(double least = -infinity, double most = infinity) const {
+    if (!given()) return std::nullopt;
+    if (!json_.is_number()) fail("a number");
+    const double value = json_.get<double>();
+    if (!(value >= least && value <= most))
+      fail(most == infinity ? fmt::format("a number not below {}", least) : fmt::format("a number from {} to {}", least, most));
+    return value;
+  }
+  std::size_t whole(std::size_t fallback = 0, double most = 1e15) const {
+    const std::optional<double> value = number(0.0, most);
+    if (value && *value != std::floor(*value)) fail("a whole number");
+    return value ? static_cast<std::size_t>(*value) : fallback;
+  }
+  int count(int fallback = 0) const { return static_cast<int>(whole(static_cast<std::size_t>(fallback), 2e9)); }
+  std::string text() const {
+    if (!given()) return {};
+    if (!json_.is_string()) fail("a text");
+    return json_.get<std::string>();
+  }
+  // A list of numbers, as long as it says or of any length; what is null in it is nothing. A single number is a list of one.
+  std::vector<std::optional<double>> list(std::optional<std::size_t> length = std::nullopt, double least = -infinity,
+                                          double most = infinity) const {
+    std::vector<std::optional<double>> result;
+    if (!given()) return result;
+    if (json_.is_number()) {
+      result.push_back(number(least, most));
+    } else {
+      if (!json_.is_array()) fail("a list of numbers");
+      for (std::size_t i = 0; i < json_.size(); ++i) result.push_back(at(i).number(least, most));
     }
-  const Json& together = child(json, "coclustering");
-  const Json &labels = child(together, "labels"), &values = child(together, "values");
-  if (labels.is_array() && values.is_array() && labels.size() == values.size()) {
+    if (length && result.size() != *length) fail(fmt::format("{} numbers", *length));
+    return result;
+  }
+  // As list(), nothing as not a number.
+  std::vector<double> values(std::optional<std::size_t> length = std::nullopt) const {
+    std::vector<double> result;
+    for (const auto& value : list(length)) result.push_back(value.value_or(std::nan("")));
+    return result;
+  }
+  std::vector<std::optional<Interval>> intervals(std::optional<std::size_t> length = std::nullopt) const {
+    if (!given()) return {};
+    const Place& self = *this;
+    const auto low = self["low"].list(length), high = self["high"].list(length);
+    const double level = self["level"].number(0.0, 1.0).value_or(0.95);
+    if (low.size() != high.size()) fail("as many low as high ends");
+    std::vector<std::optional<Interval>> result(low.size());
+    for (std::size_t i = 0; i < result.size(); ++i) {
+      if (!low[i] || !high[i]) continue;
+      if (*low[i] > *high[i]) fail("low ends not above the high ones");
+      result[i] = Interval{*low[i], *high[i], level};
+    }
+    return result;
+  }
+  // The keys of an object and their values.
+  template <class Visit>
+  void for_each(Visit&& visit) const {
+    if (!given()) return;
+    if (!json_.is_object()) fail("an object");
+    for (const auto& [key, value] : json_.items()) visit(key, Place(value, where_ + "." + key));
+  }
+  void require_list() const {
+    if (given() && !json_.is_array()) fail("a list");
+  }
+  const Json& json() const { return json_; }
+
+ private:
+  const Json& json_;
+  std::string where_;
+};
+
+Posterior read_posterior(const Place& file) {
+  Posterior posterior;
+  posterior.num_draws = file["num_draws"].whole();
+  file["num_clusters"].for_each([&](const std::string& groups, const Place& draws) {
+    std::size_t number = 0;
+    const auto [end, error] = std::from_chars(groups.data(), groups.data() + groups.size(), number);
+    if (error != std::errc() || end != groups.data() + groups.size()) draws.fail("a number of groups as its key");
+    posterior.num_groups.emplace_back(number, draws.whole());
+  });
+  std::ranges::sort(posterior.num_groups);
+  posterior.expected_vi = file["point_estimate"]["expected_vi"].number(0.0);
+  const Place chains = file["traces"];
+  chains.require_list();
+  file["diagnostics"].for_each([&](const std::string& name, const Place& values) {
+    ChainQuantity one;
+    one.name = name;
+    one.mean = values["mean"].number().value_or(std::nan(""));
+    one.effective_sample_size = values["effective_sample_size"].number(0.0);
+    one.rhat = values["rhat"].number(0.0);
+    for (std::size_t c = 0; c < chains.size(); ++c)
+      if (const Place trace = chains.at(c)[name.c_str()]; trace.given()) one.traces.push_back(trace.values());
+    posterior.quantities.push_back(std::move(one));
+  });
+  if (const Place together = file["coclustering"]; together.given()) {
     CoClustering found;
-    for (const Json& label : labels)
-      found.labels.push_back(label.is_number() ? std::max(label.get<std::size_t>(), std::size_t{1}) - 1 : 0);
-    for (const Json& row : values) found.together.push_back(finite_numbers(row));
+    for (const auto& label : together["labels"].list(std::nullopt, 1.0, 1e9))
+      found.labels.push_back(static_cast<std::size_t>(label.value_or(1.0)) - 1);
+    const Place rows = together["values"];
+    if (rows.size() != found.labels.size()) rows.fail(fmt::format("{} lists, one for each label", found.labels.size()));
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      found.together.emplace_back();
+      for (const auto& share : rows.at(i).list(rows.size(), 0.0, 1.0)) found.together.back().push_back(share.value_or(0.0));
+    }
     posterior.co_clustering = std::move(found);
   }
   return posterior;
@@ -150,26 +202,35 @@ void write_group(const Group& group, Json& component) {
   }
 }
 
-GroupErrors read_errors(const Json& component) {
+GroupErrors read_errors(const Json& json, std::size_t index, std::size_t num_items) {
+  const Place component(json, fmt::format("components[{}]", index));
+  const auto by_item = [&](const Place& place) { return place.size() == 0 ? std::nullopt : std::optional(num_items); };
   GroupErrors errors;
-  errors.weight_error = number(component, "weight_standard_error");
-  if (const auto found = intervals(child(component, "weight_interval")); !found.empty()) errors.weight_interval = found[0];
-  errors.utility_errors = list(child(component, "standard_errors"));
-  errors.quasi_errors = list(child(component, "quasi_standard_errors"));
-  errors.utility_intervals = intervals(child(component, "utility_intervals"));
-  for (const auto& item : list(child(component, "unbounded")))
-    if (item && *item >= 0.0) errors.unbounded.push_back(static_cast<ItemId>(*item));
-  errors.theta_errors = list(child(component, "theta_standard_errors"));
-  errors.theta_intervals = intervals(child(component, "theta_intervals"));
-  errors.place_intervals = intervals(child(component, "place_intervals"));
-  errors.order_gap = number(component, "consensus_gap");
-  if (const Json& found = child(component, "stability"); found.is_object()) {
+  errors.weight_error = component["weight_standard_error"].number(0.0);
+  if (const auto found = component["weight_interval"].intervals(); !found.empty()) errors.weight_interval = found[0];
+  const Place plain = component["standard_errors"], quasi = component["quasi_standard_errors"];
+  errors.utility_errors = plain.list(by_item(plain), 0.0);
+  errors.quasi_errors = quasi.list(by_item(quasi), 0.0);
+  if (const Place found = component["utility_intervals"]; found.given()) errors.utility_intervals = found.intervals(num_items);
+  for (const auto& item : component["unbounded"].list(std::nullopt, 0.0, static_cast<double>(num_items) - 1.0))
+    if (item) errors.unbounded.push_back(static_cast<ItemId>(*item));
+  const Place thetas = component["theta"];
+  const auto by_stage = thetas.json().is_array() ? std::optional(thetas.size()) : std::nullopt;
+  errors.theta_errors = component["theta_standard_errors"].list(std::nullopt, 0.0);
+  errors.theta_intervals = component["theta_intervals"].intervals();
+  if (by_stage && (errors.theta_errors.size() > *by_stage || errors.theta_intervals.size() > *by_stage))
+    thetas.fail("as many numbers as it has errors");
+  errors.place_intervals = component["place_intervals"].intervals();
+  if (errors.place_intervals.size() > num_items) component["place_intervals"].fail("at most one for each item");
+  errors.order_gap = component["consensus_gap"].number(0.0);
+  if (const Place found = component["stability"]; found.given()) {
     OrderStability stability;
-    stability.resamples = static_cast<int>(whole(found, "resamples"));
-    stability.unchanged = number(found, "unchanged").value_or(0.0);
-    if (const Json& rows = child(found, "before"); rows.is_array())
-      for (const Json& row : rows)
-        for (const double value : finite_numbers(row)) stability.before.push_back(value);
+    stability.resamples = found["resamples"].count();
+    stability.unchanged = found["unchanged"].number(0.0, 1.0).value_or(0.0);
+    const Place rows = found["before"];
+    if (rows.size() != num_items) rows.fail(fmt::format("{} lists", num_items));
+    for (std::size_t a = 0; a < rows.size(); ++a)
+      for (const auto& share : rows.at(a).list(num_items, 0.0, 1.0)) stability.before.push_back(share.value_or(0.0));
     errors.stability = std::move(stability);
   }
   return errors;
@@ -237,39 +298,45 @@ Json write_posterior(const Posterior& posterior) {
 }
 
 FitSummary read_summary(const Json& model) {
+  const Place file(model, "");
+  const Place fit = file["fit"];
   FitSummary summary;
-  summary.method = text(model, "method");
-  const Json& fit = child(model, "fit");
-  summary.loglik = number(fit, "loglik").value_or(std::nan(""));
-  summary.num_rankings = number(fit, "num_rankings").value_or(0.0);
-  summary.num_parameters = static_cast<std::int64_t>(whole(fit, "num_parameters"));
-  summary.log_discrete_values = number(fit, "log_discrete_values").value_or(0.0);
-  summary.entropy = number(fit, "entropy");
-  summary.iterations = static_cast<int>(whole(fit, "iterations"));
-  summary.stop_reason = enum_from_name<StopReason>(text(fit, "stop_reason")).value_or(StopReason::converged);
-  summary.seconds = number(fit, "seconds").value_or(0.0);
-  if (const Json& seed = child(fit, "seed"); seed.is_number_unsigned()) summary.seed = seed.get<std::uint64_t>();
-  summary.threads = static_cast<int>(whole(fit, "threads"));
-  summary.trace.values = finite_numbers(child(fit, "trace"));
-  if (const std::string measures = text(fit, "trace_measures"); !measures.empty()) summary.trace.measures = measures;
-  summary.regularization = number(fit, "regularization");
-  summary.loglik_is_estimated = child(fit, "loglik_is_estimated") == true;
-  if (const Json& warnings = child(fit, "warnings"); warnings.is_array())
-    for (const Json& warning : warnings)
-      if (warning.is_string()) summary.warnings.push_back(warning.get<std::string>());
-  if (const Json& options = child(fit, "options"); options.is_object())
-    for (const auto& [name, value] : options.items())
-      if (value.is_string()) summary.options[name] = value.get<std::string>();
-  if (const Json& found = child(fit, "starts"); found.is_object()) {
+  summary.method = file["method"].text();
+  summary.loglik = fit["loglik"].number().value_or(std::nan(""));
+  summary.num_rankings = fit["num_rankings"].number(0.0).value_or(0.0);
+  summary.num_parameters = static_cast<std::int64_t>(fit["num_parameters"].whole());
+  summary.log_discrete_values = fit["log_discrete_values"].number(0.0).value_or(0.0);
+  summary.entropy = fit["entropy"].number();
+  summary.iterations = fit["iterations"].count();
+  if (const Place reason = fit["stop_reason"]; reason.given()) {
+    const auto named = enum_from_name<StopReason>(reason.text());
+    if (!named) reason.fail("converged, iteration_limit, time_limit, interrupted or closed_form");
+    summary.stop_reason = *named;
+  }
+  summary.seconds = fit["seconds"].number(0.0).value_or(0.0);
+  if (const Place seed = fit["seed"]; seed.given()) {
+    if (!seed.json().is_number_unsigned()) seed.fail("a whole number not below zero");
+    summary.seed = seed.json().get<std::uint64_t>();
+  }
+  summary.threads = fit["threads"].count(1);
+  summary.trace.values = fit["trace"].values();
+  if (const std::string measures = fit["trace_measures"].text(); !measures.empty()) summary.trace.measures = measures;
+  summary.regularization = fit["regularization"].number(0.0);
+  summary.loglik_is_estimated = fit["loglik_is_estimated"].json() == true;
+  const Place warnings = fit["warnings"];
+  warnings.require_list();
+  for (std::size_t i = 0; i < warnings.size(); ++i) summary.warnings.push_back(warnings.at(i).text());
+  fit["options"].for_each([&](const std::string& name, const Place& value) { summary.options[name] = value.text(); });
+  if (const Place found = fit["starts"]; found.given()) {
     Starts starts;
-    starts.tried = static_cast<int>(whole(found, "tried"));
-    starts.finished = static_cast<int>(whole(found, "finished"));
-    starts.agreeing = static_cast<int>(whole(found, "agreeing"));
-    if (found.contains("screened_on")) starts.screened_on = whole(found, "screened_on");
-    starts.chance_of_a_better = number(found, "chance_of_a_better");
+    starts.tried = found["tried"].count();
+    starts.finished = found["finished"].count();
+    starts.agreeing = found["agreeing"].count();
+    if (const Place screened = found["screened_on"]; screened.given()) starts.screened_on = screened.whole();
+    starts.chance_of_a_better = found["chance_of_a_better"].number(0.0, 1.0);
     summary.starts = starts;
   }
-  if (const Json& posterior = child(model, "posterior"); posterior.is_object()) summary.posterior = read_posterior(posterior);
+  if (const Place posterior = file["posterior"]; posterior.given()) summary.posterior = read_posterior(posterior);
   return summary;
 }
 

@@ -23,9 +23,11 @@ nlohmann::json count(double value);
 
 // A group as its component, and the errors back. Numbers that do not exist are null.
 void write_group(const Group& group, nlohmann::json& component);
-GroupErrors read_errors(const nlohmann::json& component);
+// `index` is the component's place in the file. Throws DataError.
+GroupErrors read_errors(const nlohmann::json& component, std::size_t index, std::size_t num_items);
 
-// The "fit" object, and the "posterior" object beside it where there is one. Keys that a file does not have leave the defaults.
+// The "fit" object, and the "posterior" object beside it where there is one. Keys that a file does not have leave the defaults;
+// wrong ones are a DataError.
 nlohmann::json write_summary(const FitSummary& summary);
 nlohmann::json write_posterior(const Posterior& posterior);
 FitSummary read_summary(const nlohmann::json& model);

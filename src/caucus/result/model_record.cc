@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <unordered_set>
 
 #include "caucus/base/error.h"
@@ -26,16 +28,58 @@ std::vector<double> ModelRecord::weights() const {
 
 namespace {
 
-nlohmann::json parse_json(std::string_view text, const std::string& name) {
+// Beyond it sums of likelihoods would overflow. Parameters have a bound of their own: record.cc. Numbers below the least normal
+// one, whose inverse is infinite, are nothing.
+constexpr double largest_in_file = 1e100;
+constexpr std::size_t deepest = 64;
+
+// How deep brackets are nested: known before anything is built of them.
+std::size_t nesting(std::string_view text) {
+  std::size_t depth = 0, most = 0;
+  bool quoted = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '"') quoted = !quoted;
+    if (quoted && c == '\\') ++i;
+    if (quoted) continue;
+    if (c == '[' || c == '{') most = std::max(most, ++depth);
+    if ((c == ']' || c == '}') && depth > 0) --depth;
+  }
+  return most;
+}
+
+void check_numbers(nlohmann::json& json, const std::string& name, const std::string& where) {
+  if (json.is_number_float() && !(std::abs(json.get<double>()) <= largest_in_file))
+    throw DataError({Diagnostic{name, 0, 0, fmt::format("{}: expected a number of at most {:g}", where, largest_in_file)}});
+  if (json.is_number_float() && std::abs(json.get<double>()) < std::numeric_limits<double>::min()) json = 0.0;
+  if (json.is_object())
+    for (auto& [key, value] : json.items()) check_numbers(value, name, where.empty() ? key : where + "." + key);
+  else if (json.is_array())
+    for (std::size_t i = 0; i < json.size(); ++i)
+      if (json[i].is_structured() || json[i].is_number_float()) check_numbers(json[i], name, fmt::format("{}[{}]", where, i));
+}
+
+}  // namespace
+
+nlohmann::json parse_model_json(std::string_view text, const std::string& name, std::string_view made_by) {
+  if (nesting(text) > deepest)
+    throw DataError({Diagnostic{name, 0, 0, fmt::format("nested more than {} deep; expected a model file", deepest)}});
   try {
-    return nlohmann::json::parse(text);
+    nlohmann::json json = nlohmann::json::parse(text);
+    check_numbers(json, name, "");
+    return json;
   } catch (const nlohmann::json::parse_error& error) {
     // Byte -> line and column, as for every other file.
     std::size_t line = 1, column = 1;
     for (std::size_t i = 0; i + 1 < error.byte && i < text.size(); ++i) text[i] == '\n' ? (++line, column = 1) : ++column;
-    throw DataError({Diagnostic{name, line, column, "this is not JSON; expected a model file written by 'caucus fit --out'"}});
+    throw DataError(
+        {Diagnostic{name, line, column, fmt::format("this is not JSON; expected a model file written by '{}'", made_by)}});
+  } catch (const nlohmann::json::exception&) {  // 1e400: more than a number can hold
+    throw DataError({Diagnostic{name, 0, 0, "a number is out of range; expected finite numbers"}});
   }
 }
+
+namespace {
 
 ModelRecord record_of(const nlohmann::json& json) {
   ModelRecord record{{}, Unranked::last, view_of(json), {}};
@@ -65,7 +109,7 @@ ModelDocument::~ModelDocument() = default;
 ModelDocument ModelDocument::parse(std::string_view text, const std::string& name) {
   const auto fail = [&](const std::string& message) { throw DataError({Diagnostic{name, 0, 0, message}}); };
   auto state = std::make_unique<State>();
-  state->json = parse_json(text, name);
+  state->json = parse_model_json(text, name, "caucus fit --out");
   const nlohmann::json& json = state->json;
   if (!json.is_object() || json.value("schema", nlohmann::json()) != model_schema)
     fail(fmt::format("expected a model file with \"schema\": \"{}\"", model_schema));
@@ -84,7 +128,8 @@ const ModelRecord& ModelDocument::record() const { return *state_->record; }
 FitSummary ModelDocument::summary() const { return model_json::read_summary(state_->json); }
 std::vector<GroupErrors> ModelDocument::errors() const {
   std::vector<GroupErrors> result;
-  for (const auto& component : state_->json["components"]) result.push_back(model_json::read_errors(component));
+  for (const auto& component : state_->json["components"])
+    result.push_back(model_json::read_errors(component, result.size(), state_->record->items.size()));
   return result;
 }
 

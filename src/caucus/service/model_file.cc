@@ -18,11 +18,11 @@ LoadedModel parse_model(std::string_view text, const std::string& name) {
     const RecordView& file = document.record().model;
     if (file.has("reading")) loaded.reading = reading_of(file.object("reading"));
     if (file.has("selection")) loaded.selection = selection_of(file.object("selection"));
+    loaded.model->set_errors(document.errors());
+    loaded.summary = document.summary();
   } catch (const Error& error) {
     throw DataError({Diagnostic{name, 0, 0, error.what()}});
   }
-  loaded.model->set_errors(document.errors());
-  loaded.summary = document.summary();
   return loaded;
 }
 

@@ -305,13 +305,13 @@ std::vector<PredictiveDraw> read_draws(const RecordView& file, std::size_t num_i
   std::vector<PredictiveDraw> draws;
   for (const RecordView& draw : file.objects("predictive")) {
     PredictiveDraw one;
-    one.alpha = draw.number("alpha");
+    one.alpha = draw.non_negative("alpha");
     for (const RecordView& cluster : draw.objects("clusters")) {
       PredictiveCluster loaded;
       loaded.order = to_items(cluster.permutation("consensus", num_items));
-      loaded.size = cluster.number("size");
+      loaded.size = cluster.non_negative("size");
       loaded.sums = cluster.non_negatives("sums", 0, num_items - 1);
-      loaded.counts = cluster.numbers("counts", loaded.sums.size());
+      loaded.counts = cluster.non_negatives("counts", loaded.sums.size(), loaded.sums.size());
       one.clusters.push_back(std::move(loaded));
     }
     if (!one.clusters.empty()) draws.push_back(std::move(one));

@@ -88,7 +88,8 @@ std::vector<Candidate> explain_by_moved_items(const TopCounts& counts, std::size
   };
   std::vector<Moved> moved;
   for (ItemId a = 0; a < n; ++a)
-    for (ItemId b = a + 1; b < n; ++b) moved.push_back({dispersion_without(counts, a, b), a, b});
+    for (ItemId b = a + 1; b < n && (moved.empty() || !(stop && stop())); ++b)
+      moved.push_back({dispersion_without(counts, a, b), a, b});
   std::stable_sort(moved.begin(), moved.end(), [](const Moved& x, const Moved& y) { return x.dispersion < y.dispersion; });
   moved.resize(std::min<std::size_t>(moved.size(), n <= 12 ? 15 : 4));
 

@@ -10,6 +10,7 @@
 #include "caucus/base/error.h"
 #include "caucus/base/numeric.h"
 #include "caucus/io/source.h"
+#include "caucus/result/record_json.h"
 
 namespace caucus::pl_regression {
 
@@ -27,6 +28,9 @@ OrderedJson matrix_json(const RowMatrix& matrix) {
   return json;
 }
 
+// As in models of rankings: sums and products stay finite.
+constexpr double largest_parameter = 1e15;
+
 [[noreturn]] void fail(std::string_view key, std::string_view expected) {
   throw DataError(fmt::format("model file: {}: expected {}", key, expected));
 }
@@ -40,16 +44,19 @@ RowMatrix matrix_from(const Json& json, const std::string& key, Eigen::Index row
     if (!row.is_array() || static_cast<Eigen::Index>(row.size()) != columns) fail(key, expected);
     for (Eigen::Index j = 0; j < columns; ++j) {
       const auto& cell = row[static_cast<std::size_t>(j)];
-      if (!cell.is_number() || !std::isfinite(cell.get<double>()) || cell.get<double>() < min) fail(key, expected);
+      if (!cell.is_number() || !(std::abs(cell.get<double>()) <= largest_parameter) || cell.get<double>() < min)
+        fail(key, expected);
       matrix(i, j) = cell.get<double>();
     }
   }
   return matrix;
 }
 
+// A list of the file.
 const Json& member(const Json& json, const char* key) {
   const auto found = json.find(key);
   if (found == json.end()) fail(key, "this key");
+  if (!found->is_array()) fail(key, "a list");
   return *found;
 }
 
@@ -63,7 +70,7 @@ std::string text_of(const Json& json, const char* key, const std::string& fallba
 double number_of(const Json& json, const char* key, double fallback) {
   const auto found = json.find(key);
   if (found == json.end()) return fallback;
-  if (!found->is_number()) fail(key, "a number");
+  if (!found->is_number() || !(std::abs(found->get<double>()) <= largest_parameter)) fail(key, "a number of at most 1e15");
   return found->get<double>();
 }
 
@@ -204,8 +211,11 @@ FeatureMap features_of(const Json& json, bool logit) {
     covariates.push_back(std::move(covariate));
   }
   if (!logit)
-    for (const auto& one : member(json, "features"))
-      if (text_of(one, "kind", "") == name_of(FeatureKind::formula)) formulas.push_back(text_of(one, "name", ""));
+    for (const auto& one : member(json, "features")) {
+      if (!one.is_object()) fail("features", "objects with name and kind");
+      const std::string own = text_of(one, "name", "");
+      if (text_of(one, "kind", "") == name_of(FeatureKind::formula)) formulas.push_back(own);
+    }
   FeatureMap map = FeatureMap::from_parts(std::move(covariates), std::move(most_common), formulas,
                                           enum_of(json, "missing", MissingValues::error));
   if (!logit && map.num_features() != member(json, "features").size())
@@ -224,7 +234,7 @@ void read_weights(const Json& json, Fitted& model) {
   model.lambda = matrix_from(member(json, key), key, rows, columns, min);
   if (json.contains("median")) model.median = matrix_from(json["median"], "median", rows, columns, min);
   if (json.contains("draws"))
-    for (const auto& one : json["draws"]) model.draws.push_back(matrix_from(one, "draws", rows, columns, min));
+    for (const auto& one : member(json, "draws")) model.draws.push_back(matrix_from(one, "draws", rows, columns, min));
   if (!json.contains("shape")) return;
   model.shape = matrix_from(json["shape"], "shape", rows, columns, 0.0);
   model.rate = matrix_from(member(json, "rate"), "rate", rows, columns, 0.0);
@@ -314,7 +324,7 @@ bool is_regression(std::string_view text) {
 
 Loaded parse_regression(std::string_view text, const std::string& name) {
   try {
-    const Json json = Json::parse(text);
+    const Json json = parse_model_json(text, name, "caucus regress --out");
     if (!json.is_object() || text_of(json, "schema", "") != regression_schema)
       fail("schema", fmt::format("\"{}\", made by 'caucus regress'", regression_schema));
     Loaded loaded;
