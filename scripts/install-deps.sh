@@ -7,7 +7,7 @@ build=(g++ cmake ninja-build ccache
        libeigen3-dev libboost-dev libtbb-dev libhwy-dev libcli11-dev libfmt-dev
        nlohmann-json3-dev libfast-float-dev libxxhash-dev libzstd-dev zlib1g-dev
        nodejs npm)
-test=(libgtest-dev libbenchmark-dev librapidcheck-dev python3 python3-jsonschema clang-16 libclang-rt-16-dev clang-format-16)
+test=(libgtest-dev libbenchmark-dev librapidcheck-dev python3 python3-jsonschema clang-16 libclang-rt-16-dev clang-format-16 clang-tidy-16)
 browser=(chromium fonts-dejavu-core)
 
 packages=("${build[@]}")
