@@ -202,6 +202,13 @@ class Grid {
   std::vector<HeldoutScores> pooled_;  // one per row
 };
 
+FitOutcome fit_one(const Dataset& data, const SelectRequest& request, int k, const Run& run) {
+  service::FitRequest fitting{.family = request.family, .options = request.options, .data = &data};
+  fitting.options["components"] = std::to_string(k);
+  service::FitResult fitted = service::fit(fitting, run);
+  return {std::move(fitted.model), std::move(fitted.summary)};
+}
+
 // How far each row is behind the one that predicts best.
 void fill_behind(std::vector<SelectRow>& table) {
   std::size_t best = 0;
@@ -236,6 +243,7 @@ std::vector<int> parse_candidates(std::string_view text) {
 }
 
 Selection select(const Dataset& data, const SelectRequest& request, const Run& run) {
+  const double begun = run.seconds();
   const FamilyInfo info = family_of(request).info();
   const auto components = std::ranges::find_if(info.options, [](const OptionInfo& option) { return option.name == "components"; });
   if (components == info.options.end()) throw UsageError(fmt::format("family {} has no number of groups to choose", info.name));
@@ -276,9 +284,8 @@ Selection select(const Dataset& data, const SelectRequest& request, const Run& r
   result.out_of_time = !all_done && !result.interrupted && run.out_of_time();
   if (result.table.empty()) {  // stopped before anything was done: whatever was reached is better than nothing
     result.chosen_k = request.candidates.empty() ? 1 : request.candidates.front();
-    OptionMap options = request.options;
-    options["components"] = std::to_string(result.chosen_k);
-    result.chosen = grid.has_fit(0) ? grid.take_fit(0) : family_of(request).fit(data, options, run);
+    result.chosen = grid.has_fit(0) ? grid.take_fit(0) : fit_one(data, request, result.chosen_k, run);
+    result.seconds = run.seconds() - begun;
     return result;
   }
   const std::size_t chosen = choose_row(result.table, request.criterion, request.one_standard_error);
@@ -286,6 +293,7 @@ Selection select(const Dataset& data, const SelectRequest& request, const Run& r
   result.chosen = grid.take_fit(chosen);
   if (is_heldout(request.criterion)) fill_behind(result.table);
   result.why = explain(result);
+  result.seconds = run.seconds() - begun;
   return result;
 }
 
