@@ -76,8 +76,14 @@ void finish(FitResult& result, const Dataset& data, const MallowsMixtureOptions&
   const bool stopped = result.stop_reason == StopReason::interrupted || result.stop_reason == StopReason::time_limit;
   // After a stop the search ends at once, and the gap is that of its first bound.
   if (result.center_gaps.empty()) result.center_gaps = engine->center_gaps(result.parameters, run.threads);
-  if (!stopped && with_errors && options.standard_errors)
-    result.errors = standard_errors(*engine, result.parameters, data.rankings.weights(), run.threads);
+  if (!stopped && with_errors && options.standard_errors) {
+    // Weights that are no counts have no scale of their own (data/weights.h): the information is that of as many ballots as they
+    // stand for.
+    std::vector<double> weights(data.rankings.weights().begin(), data.rankings.weights().end());
+    const double size = effective_size(data.rankings), total = data.rankings.total_weight();
+    for (double& weight : weights) weight *= size / total;
+    result.errors = standard_errors(*engine, result.parameters, weights, run.threads);
+  }
   if (!stopped && options.bootstrap > 0)
     result.stability = bootstrap(data.rankings, data.num_items(), result.parameters,
                                  {options.iterations, options.tolerance, options.accelerate}, make_engine, options.bootstrap, run);
