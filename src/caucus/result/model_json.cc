@@ -184,6 +184,7 @@ Json write_summary(const FitSummary& summary) {
   Json json = summary.details.node().json;
   json["loglik"] = summary.loglik;
   json["num_rankings"] = count(summary.num_rankings);
+  if (summary.num_voters > 0.0) json["num_voters"] = count(summary.num_voters);
   json["num_parameters"] = summary.num_parameters;
   json["log_discrete_values"] = summary.log_discrete_values;
   json["aic"] = summary.aic();
@@ -242,6 +243,7 @@ FitSummary read_summary(const Json& model) {
   const Json& fit = child(model, "fit");
   summary.loglik = number(fit, "loglik").value_or(std::nan(""));
   summary.num_rankings = number(fit, "num_rankings").value_or(0.0);
+  summary.num_voters = number(fit, "num_voters").value_or(0.0);
   summary.num_parameters = static_cast<std::int64_t>(whole(fit, "num_parameters"));
   summary.log_discrete_values = number(fit, "log_discrete_values").value_or(0.0);
   summary.entropy = number(fit, "entropy");

@@ -7,6 +7,7 @@
 #include "caucus/base/parallel.h"
 #include "caucus/base/random.h"
 #include "caucus/infer/pl_mixture/gibbs.h"
+#include "caucus/infer/pl_mixture/voters.h"
 
 namespace caucus::pl_mixture {
 
@@ -20,6 +21,7 @@ std::int64_t whole(double weight, RandomStream& random) {
 }  // namespace
 
 Dataset bootstrap_sample(const Dataset& data, const Parameters& fitted, Bootstrap kind, std::uint64_t seed, std::uint64_t index) {
+  if (data.voters.share()) return bootstrap_voters(data, fitted, kind, seed, index);
   RandomStream random(seed, Purpose::bootstrap, index);
   Dataset sample;
   sample.items = data.items;
