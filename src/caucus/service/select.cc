@@ -54,42 +54,61 @@ class GridObserver : public Observer, public StopSource {
 
 // A start for k groups from a fit with fewer: every ranking stays with its most probable group, except those the fit explains worst
 // compared with a coin (the uniform distribution), which make up the new groups.
+// Voters take the place of rankings where they cast several.
 std::vector<std::uint32_t> labels_from(const FittedModel& model, const Dataset& data, int k) {
-  const std::size_t num = model.num_components(), size = data.rankings.size();
-  const std::vector<double> shares = memberships(model, data, 1), log_prob = log_probs(model, data, 1);
+  const bool voters = data.voters.share();
+  const std::size_t num = model.num_components(), size = voters ? data.voters.size() : data.rankings.size();
+  const std::vector<double> shares = voters ? voter_memberships(model, data, 1) : memberships(model, data, 1);
+  const std::vector<double> log_prob = voters ? voter_log_probs(model, data, 1) : log_probs(model, data, 1);
+  // The log-probability less that of a coin.
+  const auto against_coin = [&](double value, std::size_t ranking) {
+    const auto length = static_cast<double>(data.rankings.length(ranking)),
+               others = data.unranked == Unranked::last ? static_cast<double>(data.num_items()) : length;
+    return value + boost::math::lgamma(others + 1.0) - boost::math::lgamma(others - length + 1.0);
+  };
   std::vector<std::uint32_t> labels(size);
   std::vector<double> gain(size);
   for (std::size_t i = 0; i < size; ++i) {
     const auto row = shares.begin() + static_cast<std::ptrdiff_t>(i * num);
     labels[i] = static_cast<std::uint32_t>(std::max_element(row, row + static_cast<std::ptrdiff_t>(num)) - row);
-    const auto length = static_cast<double>(data.rankings.length(i)),
-               others = data.unranked == Unranked::last ? static_cast<double>(data.num_items()) : length;
-    gain[i] = log_prob[i] + boost::math::lgamma(others + 1.0) - boost::math::lgamma(others - length + 1.0);
+    gain[i] = voters ? log_prob[i] : against_coin(log_prob[i], i);
+    for (std::size_t j = voters ? data.voters.rankings.begin[i] : 0; voters && j < data.voters.rankings.begin[i + 1]; ++j)
+      gain[i] += data.voters.rankings.count(j) * against_coin(0.0, data.voters.rankings.other[j]);
   }
   std::vector<std::size_t> order(size);
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return gain[a] < gain[b]; });
-  const double share = data.rankings.total_weight() / static_cast<double>(k);
+  const double share = (voters ? data.voters.total_weight() : data.rankings.total_weight()) / static_cast<double>(k);
   double seen = 0.0;
   for (const std::size_t i : order) {
     const auto group = num + static_cast<std::size_t>(seen / share);
     if (group >= static_cast<std::size_t>(k)) break;
     labels[i] = static_cast<std::uint32_t>(group);
-    seen += data.rankings.weight(i);
+    seen += voters ? data.voters.weights[i] : data.rankings.weight(i);
   }
   return labels;
 }
+
+// Where K is chosen by how well parts predict the rest, the fits on the way need not be the best there are: this much of the usual
+// search for each, and all of it for the K chosen.
+constexpr double effort_on_the_way = 0.06;
+
+// The objective, which is more than the log-likelihood where there is a prior.
+double reached(const FitSummary& summary) { return summary.trace.values.empty() ? summary.loglik : summary.trace.values.back(); }
 
 const Family& family_of(const SelectRequest& request) {
   return request.family.empty() ? *families().front() : find_family(request.family);
 }
 
 std::vector<double> shares_of(const FittedModel& model, const Dataset& data, int threads) {
-  const std::vector<double> posterior = memberships(model, data, threads);
+  const bool voters = counts_voters(model, data);
+  const std::vector<double> posterior = voters ? voter_memberships(model, data, threads) : memberships(model, data, threads);
+  const std::span<const double> weights = voters ? std::span<const double>(data.voters.weights) : data.rankings.weights();
+  const double total = voters ? data.voters.total_weight() : data.rankings.total_weight();
   const std::size_t k = model.num_components();
   std::vector<double> shares(k, 0.0);
-  for (std::size_t i = 0; i < data.rankings.size(); ++i)
-    for (std::size_t c = 0; c < k; ++c) shares[c] += data.rankings.weight(i) / data.rankings.total_weight() * posterior[i * k + c];
+  for (std::size_t i = 0; i < weights.size(); ++i)
+    for (std::size_t c = 0; c < k; ++c) shares[c] += weights[i] / total * posterior[i * k + c];
   std::ranges::sort(shares, std::greater<>());
   return shares;
 }
@@ -114,6 +133,29 @@ class Grid {
   // What row i fitted to all ballots; i = the number of rows is a fit that was not finished, if there is one.
   bool has_fit(std::size_t i) const { return i < full_.size() && full_[i].model != nullptr; }
   FitOutcome take_fit(std::size_t i) { return std::move(full_[i]); }
+
+  // Row i once more, with the whole search, beginning where its fit ended.
+  void search_on(std::size_t i) {
+    if (splits_.empty() || stopped() || table_[i].k == 1 || !info_.starts_from_labels) return;
+    const std::vector<std::uint32_t> labels = labels_from(*full_[i].model, data_, table_[i].k);
+    Run own = run_;
+    own.observer = &observer_;
+    own.labels = labels;
+    service::FitRequest fitting{.family = info_.name, .options = request_.options, .data = &data_};
+    fitting.options["components"] = std::to_string(table_[i].k);
+    const double begun = own.seconds();
+    service::FitResult fitted = service::fit(fitting, own);
+    const double seconds = table_[i].seconds + own.seconds() - begun;
+    if (was_cut_short(fitted.summary.stop_reason) || reached(fitted.summary) < reached(full_[i].summary)) return;
+    full_[i] = {std::move(fitted.model), std::move(fitted.summary)};
+    SelectRow row = describe(full_[i], table_[i].k);
+    row.seconds = seconds;
+    row.heldout_mean = table_[i].heldout_mean;
+    row.heldout_se = table_[i].heldout_se;
+    row.ahead = std::move(table_[i].ahead);
+    row.replication = std::move(table_[i].replication);
+    table_[i] = std::move(row);
+  }
 
   // Adds a row unless it is stopped on the way.
   void add(int k) {
@@ -145,6 +187,7 @@ class Grid {
     Run own = run_;
     own.observer = &observer_;
     own.threads = splits_.empty() ? run_.threads : 1;
+    if (!splits_.empty()) own.effort *= effort_on_the_way;
     service::FitRequest fitting{.family = info_.name, .options = request_.options, .data = &own_data};
     fitting.options["components"] = std::to_string(k);
     if (part > 0 && info_.has_option("standard-errors")) fitting.options["standard-errors"] = "off";
@@ -202,6 +245,13 @@ class Grid {
   std::vector<HeldoutScores> pooled_;  // one per row
 };
 
+FitOutcome fit_one(const Dataset& data, const SelectRequest& request, int k, const Run& run) {
+  service::FitRequest fitting{.family = request.family, .options = request.options, .data = &data};
+  fitting.options["components"] = std::to_string(k);
+  service::FitResult fitted = service::fit(fitting, run);
+  return {std::move(fitted.model), std::move(fitted.summary)};
+}
+
 // How far each row is behind the one that predicts best.
 void fill_behind(std::vector<SelectRow>& table) {
   std::size_t best = 0;
@@ -236,14 +286,17 @@ std::vector<int> parse_candidates(std::string_view text) {
 }
 
 Selection select(const Dataset& data, const SelectRequest& request, const Run& run) {
+  const double begun = run.seconds();
   const FamilyInfo info = family_of(request).info();
   const auto components = std::ranges::find_if(info.options, [](const OptionInfo& option) { return option.name == "components"; });
   if (components == info.options.end()) throw UsageError(fmt::format("family {} has no number of groups to choose", info.name));
 
   if (request.candidates.empty()) {
     std::optional<std::string> one_group = why_no_groups(data);
-    if (!one_group && data.rankings.total_weight() < fewest_ballots_for_groups)
-      one_group = fmt::format("{} ballots are too few to look for groups: one group was fitted.", data.rankings.total_weight());
+    const double ballots = data.voters.share() ? data.voters.total_weight() : data.rankings.total_weight();
+    if (!one_group && ballots < fewest_ballots_for_groups)
+      one_group = fmt::format("{} {} are too few to look for groups: one group was fitted.", ballots,
+                              data.voters.share() ? "voters" : "ballots");
     if (one_group) {
       SelectRequest only = request;
       only.candidates = {1};
@@ -276,16 +329,18 @@ Selection select(const Dataset& data, const SelectRequest& request, const Run& r
   result.out_of_time = !all_done && !result.interrupted && run.out_of_time();
   if (result.table.empty()) {  // stopped before anything was done: whatever was reached is better than nothing
     result.chosen_k = request.candidates.empty() ? 1 : request.candidates.front();
-    OptionMap options = request.options;
-    options["components"] = std::to_string(result.chosen_k);
-    result.chosen = grid.has_fit(0) ? grid.take_fit(0) : family_of(request).fit(data, options, run);
+    result.chosen = grid.has_fit(0) ? grid.take_fit(0) : fit_one(data, request, result.chosen_k, run);
+    result.seconds = run.seconds() - begun;
     return result;
   }
   const std::size_t chosen = choose_row(result.table, request.criterion, request.one_standard_error);
   result.chosen_k = result.table[chosen].k;
+  grid.search_on(chosen);
+  result.table = grid.table();
   result.chosen = grid.take_fit(chosen);
   if (is_heldout(request.criterion)) fill_behind(result.table);
   result.why = explain(result);
+  result.seconds = run.seconds() - begun;
   return result;
 }
 
