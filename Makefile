@@ -1,5 +1,5 @@
 # 'make demo' and 'make test' install what is missing, build and run. The rest are shortcuts.
-.PHONY: demo test test-report validate mutations build bench reproduce hunt fuzz asan tsan coverage docs format clean
+.PHONY: demo serve test test-report test-serve validate wheel mutations build bench reproduce hunt fuzz asan tsan coverage docs format clean
 JOBS ?= $(shell nproc)
 CAUCUS = build/release/caucus
 
@@ -8,11 +8,19 @@ build:
 	@[ -e build/release/CMakeCache.txt ] || cmake --preset release -DCAUCUS_TESTS=OFF -DCAUCUS_UNITY=ON >/dev/null
 	@cmake --build --preset release -j $(JOBS) --target caucus_cli
 
+# The page to explore in: FOLDER names the project.
+FOLDER ?= caucus-project
+serve: build
+	@cmake -S . -B build/release -DCAUCUS_SERVE=ON >/dev/null
+	@cmake --build --preset release -j $(JOBS) --target caucus_serve
+	@$(CAUCUS) serve $(FOLDER)
+
 demo: build
 	@scripts/demo.sh $(CAUCUS)
 
 test:
 	@scripts/install-deps.sh test
+	@scripts/install-deps.sh python
 	@JOBS=$(JOBS) scripts/test.sh
 
 # The report in a headless browser: no script errors, no network, names shown as text, nothing cut from 390 to 2560 px.
@@ -28,6 +36,13 @@ COUNT ?= 1000
 validate: build
 	@$(if $(QUICK),scripts/validate-quick.sh $(CAUCUS),nice -n 19 python3 scripts/validate.py run --caucus $(CAUCUS) --count $(COUNT) && \
 	  python3 scripts/validate.py summary && python3 scripts/validate.py table > docs/validation.md)
+
+# The page to explore in: attacks on the server, and a whole session in a headless browser.
+test-serve:
+	@scripts/install-deps.sh browser
+	@cmake --preset release -DCAUCUS_TESTS=ON -DCAUCUS_SERVE=ON >/dev/null
+	@cmake --build --preset release -j $(JOBS) --target caucus_cli caucus_serve
+	@cd build/release && ctest -R '^serve_' --output-on-failure
 
 # Errors planted one at a time in the sampler's sources: a test must fail for each. Files are compiled one by one, as the mutants replace one.
 mutations:
@@ -75,9 +90,18 @@ coverage:
 	@cd build/coverage && find . -name '*.gcda' -path '*caucus_*' | xargs gcov -r -s $(CURDIR)/src -n 2>/dev/null \
 	  | grep -A1 "^File 'caucus" | grep -v '^--' || true
 
-# The generated documentation. A test fails when it is stale.
-docs: build
+# A wheel for people without a compiler: build/wheels/*.whl holds the libraries it needs. The sdist is beside it.
+wheel:
+	@scripts/install-deps.sh python
+	@scripts/wheel.sh build/wheels
+
+# The generated documentation and the Python estimators. Tests fail when they are stale.
+docs:
+	@scripts/install-deps.sh python
+	@cmake --preset release -DCAUCUS_UNITY=ON -DCAUCUS_PYTHON=ON -DPython_EXECUTABLE=$(CURDIR)/build/venv/bin/python >/dev/null
+	@cmake --build --preset release -j $(JOBS) --target caucus_cli caucus_python
 	@$(CAUCUS) families --markdown > docs/options.md
+	@PYTHONPATH=build/release/python build/venv/bin/python python/tools/generate.py .
 
 format:
 	@git ls-files '*.h' '*.cc' | xargs clang-format-16 -i

@@ -12,7 +12,7 @@
 namespace {
 
 using namespace caucus;
-using namespace caucus::tensor;
+using namespace caucus::mallows_tensor;
 
 MallowsPair truth(std::size_t n) {
   MallowsPair pair;

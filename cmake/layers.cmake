@@ -29,7 +29,8 @@ endif()
 
 # A source that reads itself again for every instruction set cannot share a compilation with others.
 # The list of families stands alone, so that a program may bring its own.
-set_source_files_properties(${PROJECT_SOURCE_DIR}/src/caucus/infer/pl_mixture/kernel.cc ${PROJECT_SOURCE_DIR}/src/caucus/infer/dp_mallows/score.cc
+set_source_files_properties(${PROJECT_SOURCE_DIR}/src/caucus/infer/pl_mixture/kernel.cc ${PROJECT_SOURCE_DIR}/src/caucus/infer/pl_mixture/tie_kernel.cc
+  ${PROJECT_SOURCE_DIR}/src/caucus/infer/dp_mallows/score.cc
   ${PROJECT_SOURCE_DIR}/src/caucus/service/families.cc
   PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 

@@ -24,11 +24,15 @@ add_custom_command(OUTPUT ${npm_stamp}
   COMMAND ${CMAKE_COMMAND} -E touch ${web}/node_modules/.installed ${npm_stamp}
   DEPENDS ${web}/package.json ${web}/package-lock.json ${web}/.npmrc
   WORKING_DIRECTORY ${web} COMMENT "Packages of the report's page" VERBATIM)
+add_custom_target(web_packages DEPENDS ${npm_stamp})
 file(GLOB_RECURSE web_sources CONFIGURE_DEPENDS ${web}/src/*.ts ${web}/src/*.css)
+file(GLOB_RECURSE serve_sources CONFIGURE_DEPENDS ${web}/src/serve/*)
+set(report_sources ${web_sources})
+list(REMOVE_ITEM report_sources ${serve_sources})
 set(report_page ${PROJECT_BINARY_DIR}/web/page.cc)
 add_custom_command(OUTPUT ${report_page} ${PROJECT_BINARY_DIR}/web/page.html
   COMMAND ${NODE_PROGRAM} ${web}/tools/bundle.mjs ${PROJECT_BINARY_DIR}/web
-  DEPENDS ${npm_stamp} ${web_sources} ${web}/tools/bundle.mjs
+  DEPENDS ${npm_stamp} ${report_sources} ${web}/tools/bundle.mjs
   WORKING_DIRECTORY ${web} COMMENT "The report's page" VERBATIM)
 
 # Called once the command exists.

@@ -24,7 +24,7 @@
 namespace {
 
 using namespace caucus;
-using namespace caucus::tensor;
+using namespace caucus::mallows_tensor;
 using namespace caucus::experiments;
 
 constexpr std::size_t num_items = 10;

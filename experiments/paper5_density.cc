@@ -2,8 +2,8 @@
 #include <numeric>
 
 #include "caucus/infer/dp_mallows/fitted.h"
-#include "caucus/infer/kernel_mallows/ebms.h"
-#include "caucus/infer/kernel_mallows/kde.h"
+#include "caucus/infer/kernel_mallows/fit.h"
+#include "caucus/infer/kernel_mallows/fitted.h"
 #include "caucus/io/io.h"
 #include "paper5.h"
 

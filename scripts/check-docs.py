@@ -27,7 +27,8 @@ for command in commands:
     known |= set(FLAG.findall(run(command, "--help")))
 for family in json.loads(run("families", "--json"))["families"]:
     known |= {"--" + option["name"] for option in family["options"]}
-harness = "\n".join(path.read_text() for path in (SOURCE / "experiments").glob("*.cc"))
+# Programs beside caucus: their flags stand in their sources.
+harness = "\n".join(path.read_text() for folder in ("experiments", "apps/serve") for path in (SOURCE / folder).glob("*.cc"))
 known |= set(FLAG.findall(harness))
 
 pages = [SOURCE / "README.md", SOURCE / "CONTRIBUTING.md", *(SOURCE / "docs").glob("*.md"), *(SOURCE / "src").rglob("*.md")]

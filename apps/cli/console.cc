@@ -117,7 +117,12 @@ InterruptGuard::~InterruptGuard() {
 bool InterruptGuard::requested() { return interrupt_requested != 0; }
 
 ProgressObserver::ProgressObserver(const Context& context)
-    : context_(context), terminal_(isatty(STDERR_FILENO) != 0), started_(std::chrono::steady_clock::now()), last_(started_) {}
+    : context_(context), terminal_(isatty(STDERR_FILENO) != 0), started_(std::chrono::steady_clock::now()), last_(started_) {
+  const char* descriptor = std::getenv("CAUCUS_PROGRESS_FD");
+  if (descriptor == nullptr || std::strtol(descriptor, nullptr, 10) <= STDERR_FILENO) return;
+  listener_ = static_cast<int>(std::strtol(descriptor, nullptr, 10));
+  std::signal(SIGPIPE, SIG_IGN);  // a listener that went away does not end the fit
+}
 
 ProgressObserver::~ProgressObserver() { clear(); }
 
@@ -129,8 +134,10 @@ void ProgressObserver::clear() {
 Flow ProgressObserver::progress(const Progress& progress) {
   const auto now = std::chrono::steady_clock::now();
   const double since = std::chrono::duration<double>(now - last_).count();
-  // The first half second is silent: most fits are over by then.
-  if (!context_.quiet && since > (terminal_ ? (shown_ ? 0.1 : 0.5) : 5.0)) {
+  if (listener_ >= 0) {
+    if (since > 0.1) tell(progress, std::chrono::duration<double>(now - started_).count()), last_ = now;
+    // The first half second is silent: most fits are over by then.
+  } else if (!context_.quiet && since > (terminal_ ? (shown_ ? 0.1 : 0.5) : 5.0)) {
     last_ = now;
     const double elapsed = std::chrono::duration<double>(now - started_).count();
     if (terminal_) {
@@ -155,6 +162,16 @@ Flow ProgressObserver::progress(const Progress& progress) {
     shown_ = terminal_;
   }
   return InterruptGuard::requested() ? Flow::stop : Flow::proceed;
+}
+
+void ProgressObserver::tell(const Progress& progress, double seconds) const {
+  const nlohmann::ordered_json json{{"phase", progress.phase},
+                                    {"step", progress.iteration},
+                                    {"limit", progress.limit},
+                                    {"objective", progress.objective},
+                                    {"seconds", seconds}};
+  const std::string line = json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  [[maybe_unused]] const ssize_t written = write(listener_, line.data(), line.size());
 }
 
 void ProgressObserver::warning(std::string_view message) {

@@ -62,7 +62,8 @@ class InterruptGuard {
   static bool requested();
 };
 
-// A bar on a terminal, a plain line every few seconds in a log, nothing with --quiet.
+// A bar on a terminal, a plain line every few seconds in a log, nothing with --quiet. To a program that asks by CAUCUS_PROGRESS_FD,
+// a number of an open descriptor: one JSON object a line, and nothing on stderr.
 class ProgressObserver : public Observer, public StopSource {
  public:
   explicit ProgressObserver(const Context& context);
@@ -73,8 +74,11 @@ class ProgressObserver : public Observer, public StopSource {
   void clear();
 
  private:
+  void tell(const Progress& progress, double seconds) const;
+
   const Context& context_;
   bool terminal_;
+  int listener_ = -1;  // descriptor of CAUCUS_PROGRESS_FD
   bool shown_ = false;
   std::chrono::steady_clock::time_point started_, last_;
 };

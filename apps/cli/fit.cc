@@ -1,4 +1,4 @@
-#include "caucus/service/fit.h"
+#include "caucus/service/choose.h"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,6 @@
 #include "caucus/base/renamed_options.h"
 #include "caucus/service/families.h"
 #include "caucus/service/reading.h"
-#include "caucus/service/select.h"
 #include "commands.h"
 #include "report.h"
 
@@ -68,14 +67,6 @@ std::string help_of(const SharedOption& option) {
   return help + fmt::format(" [{}]", info.name == "components" ? "auto: chosen" : info.default_value);
 }
 
-// Is the number of groups for us to choose? Not where the user gives it, a start file does, or the method has its own.
-bool chooses_groups(const FamilyInfo& info, const OptionMap& options) {
-  const auto given = options.find("components");
-  const auto method = options.find("method");
-  return info.has_option("components") && (given == options.end() || given->second == "auto") && !options.contains("init-file") &&
-         (method == options.end() || method->second != "tensor");
-}
-
 // The family whose help is asked for: 'caucus fit --family dpm --help' shows its options alone. Nothing else.
 std::string family_of_help(const std::vector<std::string>& arguments) {
   const auto has = [&](std::string_view word) { return std::ranges::find(arguments, word) != arguments.end(); };
@@ -112,20 +103,6 @@ OptionMap given_options(const FitFlags& flags, const CLI::App& command) {
   return options;
 }
 
-// The number of groups is chosen by what the ballots show: `request` becomes one for that number, fitted.
-service::FitResult choose_and_fit(const FitFlags& flags, const service::FitRequest& request, const Run& run, Selection& selection) {
-  Dataset data = read_datasets(request.paths, request.reading);
-  request.on_data(data);
-  Run own = run;
-  own.started = std::chrono::steady_clock::now();
-  selection = select(data, {.family = flags.family, .options = request.options}, own);
-  service::FitResult fitted{std::move(selection.chosen.model), std::move(selection.chosen.summary), facts_of(data), {}};
-  if (selection.interrupted) fitted.summary.stop_reason = StopReason::interrupted;
-  if (selection.out_of_time) fitted.summary.stop_reason = StopReason::time_limit;
-  if (request.keep_data) fitted.kept = std::move(data);
-  return fitted;
-}
-
 void run_fit(const FitFlags& flags, const CLI::App& command, Context& context) {
   const bool words = wants_text(context, {flags.out, flags.report.path});
   service::FitRequest request;
@@ -135,12 +112,7 @@ void run_fit(const FitFlags& flags, const CLI::App& command, Context& context) {
   request.reading = read_options(flags.data);
   request.keep_data = flags.report.wanted();  // a report shows the rankings again
   request.spool_folder = temporary_folder();
-  bool choose = chooses_groups(find_family(flags.family).info(), request.options);
-  const bool asked = request.options.contains("components") && request.options["components"] == "auto";
-  if (asked) request.options.erase("components");
-  choose = choose && !find_family(flags.family).takes_stream(request.options);
-  if (asked && !choose)
-    throw UsageError(fmt::format("-k auto: {} has no number of groups to choose here; leave -k out", flags.family));
+  const bool choose = service::settle_components(request);
   const bool several = request.options.contains("components") && request.options["components"] != "1";
   std::optional<std::string> no_groups;
   std::optional<InterruptGuard> guard;  // while rankings are read, Ctrl-C just ends the program
@@ -159,7 +131,13 @@ void run_fit(const FitFlags& flags, const CLI::App& command, Context& context) {
     run.threads = context.threads;
     run.observer = &observer;
     if (flags.time_limit > 0.0) run.time_limit = flags.time_limit;
-    fitted = choose ? choose_and_fit(flags, request, run, selection) : service::fit(request, run);
+    if (choose) {
+      service::ChosenFit chosen = service::choose_and_fit(request, run);
+      fitted = std::move(chosen.fit);
+      selection = std::move(chosen.selection);
+    } else {
+      fitted = service::fit(request, run);
+    }
   }
   guard.reset();
   if (no_groups) fitted.summary.warnings.insert(fitted.summary.warnings.begin(), *no_groups);

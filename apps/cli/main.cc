@@ -1,5 +1,6 @@
 // caucus: finds the groups in ranked data. The command line.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
@@ -52,6 +53,14 @@ void refuse_own_input(const CLI::App& command) {
         throw IoError(fmt::format("{}: is read by this very command; name another file to write", target));
 }
 
+// 'caucus X' runs the program caucus-X that lies beside this one. Returns where there is none.
+void become_neighbor(std::string_view name, char** argv) {
+  if (name.empty() || name.find_first_not_of("abcdefghijklmnopqrstuvwxyz") != std::string_view::npos) return;
+  std::error_code unknown;
+  const std::filesystem::path here = std::filesystem::read_symlink("/proc/self/exe", unknown).parent_path();
+  if (!unknown) execv((here / fmt::format("caucus-{}", name)).c_str(), argv + 1);
+}
+
 int run(int argc, char** argv, Context& context) {
   CLI::App app{"caucus finds the groups in ranked data: which groups there are, what each prefers, how sure we may be.", "caucus"};
   app.set_version_flag("--version", std::string("caucus ") + CAUCUS_VERSION);
@@ -59,6 +68,7 @@ int run(int argc, char** argv, Context& context) {
   app.footer(examples({"caucus info votes.soi                         what is in the file",
                        "caucus fit votes.soi -k 3 --out model.json    three groups of voters",
                        "caucus assign model.json votes.soi --out m.csv   who belongs to which group",
+                       "caucus serve                                  a page to explore in, in your browser",
                        "caucus COMMAND --help                         more on a command"}));
   add_fit(app, context);
   add_score(app, context);
@@ -91,6 +101,10 @@ int run(int argc, char** argv, Context& context) {
 
   const std::vector<std::string> words(argv + 1, argv + argc);
   if (words.empty()) return print(help_text(app)), Exit::ok;
+  if (app.get_subcommands([&](const CLI::App* command) { return command->get_name() == words[0]; }).empty())
+    become_neighbor(words[0], argv);
+  if (words[0] == "serve")
+    throw UsageError("this build of caucus has no page: build it with -DCAUCUS_SERVE=ON, as 'make serve' does");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& parse_error) {

@@ -96,8 +96,11 @@ std::string show_fit(const FittedModel& model, const FitSummary& summary, const 
       fmt::format("{}{} in {} of {} items{}   {}family {}, method {}, {:.3g} s{}\n", style.bold,
                   plural(static_cast<double>(groups.size()), "group"), plural(summary.num_rankings, "ranking"), names.size(),
                   style.reset, style.dim, model.family(), summary.method, summary.seconds, style.reset);
-  text += fmt::format("log-likelihood {:.4f}   BIC {:.1f}   AIC {:.1f}\n{} parameters   {} after {} steps\n", summary.loglik,
-                      summary.bic(), summary.aic(), summary.num_parameters, name_of(summary.stop_reason), summary.iterations);
+  // Steps are those of all starts together.
+  const bool search = summary.starts && summary.starts->tried > 1;
+  text += fmt::format("log-likelihood {:.4f}   BIC {:.1f}   AIC {:.1f}\n{} parameters   {}{} {} steps{}\n", summary.loglik,
+                      summary.bic(), summary.aic(), summary.num_parameters, name_of(summary.stop_reason), search ? "," : " after",
+                      summary.iterations, search ? " in all starts" : "");
   if (summary.starts && summary.starts->finished > 1) {
     text += fmt::format("{} of {} starts ended here", summary.starts->agreeing, summary.starts->finished);
     if (const std::optional<double> chance = summary.starts->chance_of_a_better)

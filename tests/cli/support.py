@@ -1,4 +1,4 @@
-"""What the tests of the command line share. They are called as: test_X.py PATH-TO-CAUCUS SOURCE-DIR"""
+"""What the tests of the command line share. They are called as: test_X.py PATH-TO-CAUCUS"""
 import json
 import os
 import subprocess
@@ -6,7 +6,8 @@ import sys
 import tempfile
 import unittest
 
-CAUCUS, SOURCE = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+CAUCUS = os.path.abspath(sys.argv[1])
+SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 TOWN = os.path.join(SOURCE, "examples", "town.soi")
 HAND_MODEL = {
     "schema": "caucus.model/1", "family": "pl", "items": ["a", "b", "c"],

@@ -6,22 +6,16 @@ Usage: test_data.py PATH-TO-CAUCUS
 import csv
 import json
 import math
-import os
-import subprocess
 import sys
-import tempfile
 import unittest
 
+import support
 import trial_files
+from support import CAUCUS, caucus
 from trial_files import CANDIDATES
 
-CAUCUS = os.path.abspath(sys.argv[1])
 UTILITIES = [[1.2, 0.6, 0.0, -0.6, -1.2], [-1.0, -0.5, 0.0, 0.5, 1.0]]
 WEIGHTS = [0.6, 0.4]
-
-
-def caucus(*args, stdin=None):
-    return subprocess.run([CAUCUS, *map(str, args)], input=stdin, capture_output=True, text=True, timeout=300)
 
 
 def memberships(ranking, items):
@@ -42,23 +36,7 @@ def read_csv(path):
         return list(csv.DictReader(file))
 
 
-class Files(unittest.TestCase):
-    def setUp(self):
-        self.folder = tempfile.TemporaryDirectory()
-        self.addCleanup(self.folder.cleanup)
-
-    def path(self, name, content=None):
-        path = os.path.join(self.folder.name, name)
-        if content is not None:
-            with open(path, "w", encoding="utf-8", newline="") as out:
-                out.write(content if isinstance(content, str) else json.dumps(content))
-        return path
-
-    def ok(self, *args, **kwargs):
-        result = caucus(*args, **kwargs)
-        self.assertEqual(result.returncode, 0, result.stderr)
-        return result
-
+class Files(support.Case):
     def model(self, items, **more):
         return self.path("m.json", {"schema": "caucus.model/1", "family": "pl", "items": items, "unranked": "last", "components": [
             {"weight": w, "utilities": u[:len(items)]} for w, u in zip(WEIGHTS, UTILITIES)], **more})

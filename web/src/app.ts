@@ -38,7 +38,12 @@ const CARDS = 12;
 const CHIPS = 12;
 const CAVEATS = 3;
 
-export function startApp(root: HTMLElement, report: ReportData): void {
+export interface App {
+  state: State;
+  stop(): void; // for a page that goes on to something else
+}
+
+export function startApp(root: HTMLElement, report: ReportData): App {
   const state = new State(report);
   const stem = report.title.normalize("NFKD").replace(/[^A-Za-z0-9]+/g, "-").replace(/^-|-$/g, "").slice(0, 40).toLowerCase() || "caucus";
   let mounted: Mounted[] = [];
@@ -197,8 +202,22 @@ export function startApp(root: HTMLElement, report: ReportData): void {
     cancelAnimationFrame(waiting);
     waiting = requestAnimationFrame(() => mounted.forEach((view) => view.redraw()));
   };
-  new ResizeObserver(resized).observe(root);
+  const sizes = new ResizeObserver(resized);
+  sizes.observe(root);
   const everywhere = () => mounted.forEach((view) => view.redraw());
-  window.matchMedia("print").addEventListener("change", everywhere);
-  window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { nameTheme(); everywhere(); });
+  const recolor = () => {
+    nameTheme();
+    everywhere();
+  };
+  const print = window.matchMedia("print"), dark = window.matchMedia("(prefers-color-scheme: dark)");
+  print.addEventListener("change", everywhere);
+  dark.addEventListener("change", recolor);
+  return {
+    state,
+    stop() {
+      sizes.disconnect();
+      print.removeEventListener("change", everywhere);
+      dark.removeEventListener("change", recolor);
+    },
+  };
 }

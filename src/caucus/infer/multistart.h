@@ -18,21 +18,30 @@
 namespace caucus {
 
 struct MultistartPlan {
-  std::optional<int> starts;  // that many; none: until the budget is spent, sooner where starts agree
-  double budget = infinity;   // units of Problem::work, looked at between rounds: the same on every machine
-  int threads = 1;            // the runs of a round go side by side
+  std::optional<int> starts;  // that many; none: until the budget is spent, sooner where searches agree
+  double budget = infinity;   // units of Problem::work, looked at between steps: the same on every machine
+  double least = 0.004;       // share of the budget spent even where all agree; least_share() says how much
+  int threads = 1;            // the runs of a step go side by side
   double same = 1e-6;         // optima closer than this, relative, are one
   bool moves = true;
   int refined = 0;  // optima that are among the so many best when they are first seen are refined; 0: none
 };
 
+// Few ballots per parameter make rough likelihoods, whose poor optima are found again and again: there all of the budget is spent
+// unless very many agree. Many ballots make them smooth.
+inline double least_share(double ballots, std::size_t parameters) {
+  const double each = ballots / static_cast<double>(std::max<std::size_t>(parameters, 1));
+  return std::clamp(std::pow(20.0 / each, 3.0), 0.004, 1.0);
+}
+
 // Problem:
-//   Solution, Point                   where a run ended; where one may begin
-//   Solution start(int number)        a full run from start `number`: a function of the seed and the number alone
-//   vector<Point> moves(best, time)   places near the best optimum from where a better one may be reached, others each time
-//   Solution attempt(Point)           a short run
-//   Solution finish(Solution)         goes on to the end
-//   Solution refine(Solution)         what is too dear for all: on all rankings where the others see a part, or a wider search
+//   Solution, Point                     where a run ended; where one may begin
+//   Solution start(int number)          a full run from start `number`: a function of the seed and the number alone
+//   vector<Point> moves(best, time)     places near an optimum from where a better one may be reached, others each time
+//   vector<Point> cross(one, two, time) places that have some groups of one optimum and some of another
+//   Solution attempt(Point)             a short run
+//   Solution finish(Solution)           goes on to the end
+//   Solution refine(Solution)           what is too dear for all: on all rankings where the others see a part, or a wider search
 //   double value(Solution), double work(Solution), bool stopped(Solution)
 // start, attempt and finish are called from several threads.
 template <class Problem>
@@ -47,14 +56,15 @@ class Multistart {
 
   Multistart(Problem& problem, const MultistartPlan& plan) : problem_(problem), plan_(plan) {}
 
-  // Rounds of starts, each followed by moves from the best optimum so far. What is done depends on what was done before alone, so
-  // more starts go on where fewer end, and the result is never worse.
+  // Independent searches: a few starts each, and moves from the best of them. What is done depends on what was done before alone,
+  // so more starts go on where fewer end, and the result is never worse.
   Result run() {
-    for (int round = 0; !done(round); ++round) {
-      const int first = round * round_size;
-      const int count = std::min(round_size, plan_.starts.value_or(first + round_size) - first);
+    for (int number = 0; !done(number); ++number) {
+      const int first = number * starts_per_search;
+      const int count = std::min(starts_per_search, plan_.starts.value_or(first + starts_per_search) - first);
+      pool_.clear();
       run_starts(first, count);
-      if (count == round_size && plan_.moves && worth_moving()) make_moves();
+      if (count == starts_per_search && plan_.moves && worth_moving()) evolve();
     }
     record_.agreeing = hits_of_best();
     record_.optima = static_cast<int>(std::ranges::count_if(optima_, [](const Optimum& o) { return o.hits > 0; }));
@@ -62,37 +72,45 @@ class Multistart {
   }
 
  private:
-  static constexpr int round_size = 4, agreed = 6;
-  static constexpr double least_share = 0.004;
+  static constexpr int starts_per_search = 4, agreed = 6;
   static constexpr std::size_t followed = 2;  // moves run to their end, of those attempted
+  static constexpr std::size_t rivals = 3;    // optima that the best one is crossed with at a time
+  static constexpr std::size_t pool_size = 12;
+  static constexpr int patience = 3;
 
   struct Optimum {
     double value;
-    int hits;                    // starts that ended here
+    int hits;                    // starts that ended here, and searches that came here by moves
     Solution solution;           // the best that did
     double refined = -infinity;  // the value after refinement
   };
 
-  // Starts whose optima lead to the best.
+  struct Member {
+    double value;
+    Solution solution;
+  };
+
+  // Independent runs whose optima lead to the best.
   int hits_of_best() const {
     const double best = problem_.value(*best_);
     int hits = 0;
     for (const Optimum& optimum : optima_) hits += std::abs(optimum.refined - best) <= margin(best) ? optimum.hits : 0;
     return hits;
   }
-  // The surer, the less work is worth while: all of the budget for an optimum that no start found, a ninth after four; far less
-  // where no start ended anywhere else.
+  // The surer, the less work is worth while: four ninths of the budget for an optimum found once, a ninth after four times; far
+  // less where no start ended anywhere else.
   bool enough() const {
     const int hits = hits_of_best();
     const bool unanimous = hits == record_.finished;
-    const double share = std::pow(2.0 * SearchRecord::missed_after(hits), unanimous ? 5.0 : 2.0);
-    return work_ >= plan_.budget * std::max(share, least_share);
+    const double missed = SearchRecord::missed_after(hits), share = std::pow(2.0 * missed, unanimous ? 5.0 : 2.0);
+    const double least = plan_.least * std::min(1.0, unanimous ? std::pow(6.0 * missed, 4.0) : 20.0 * missed);
+    return work_ >= plan_.budget * std::max(share, least);
   }
   bool worth_moving() const { return plan_.starts ? hits_of_best() < agreed : !enough(); }
-  bool done(int round) const {
-    if (round == 0) return false;
+  bool done(int number) const {
+    if (number == 0) return false;
     if (stopped_) return true;
-    if (plan_.starts) return round * round_size >= *plan_.starts;
+    if (plan_.starts) return number * starts_per_search >= *plan_.starts;
     return enough();
   }
 
@@ -113,11 +131,20 @@ class Multistart {
     }
   }
 
-  // Short runs from all moves, the better ones to the end; again from there while the best rises.
-  void make_moves() {
-    for (double from = -infinity; !stopped_ && (plan_.starts || work_ < plan_.budget) && leader().value > from;) {
-      from = leader().value + margin(leader().value);
-      const auto points = problem_.moves(leader().solution, times_moved_++);
+  // Moves from the best of this search, and crossings with its others: short runs from all, the better ones to the end; again from
+  // there until nothing better turns up `patience` times.
+  void evolve() {
+    bool by_start = true;
+    for (int failed = 0; failed < patience && !stopped_ && worth_moving();) {
+      const double from = pool_.front().value + margin(pool_.front().value);
+      std::vector<typename Problem::Point> points = problem_.moves(pool_.front().solution, times_moved_);
+      for (std::size_t r = 1; r < pool_.size() && r <= rivals; ++r) {
+        const std::size_t other = 1 + (r - 1 + static_cast<std::size_t>(failed) * rivals) % (pool_.size() - 1);
+        for (auto& point : problem_.cross(pool_.front().solution, pool_[other].solution, times_moved_ * 64 + static_cast<int>(r)))
+          points.push_back(std::move(point));
+      }
+      ++times_moved_;
+      if (points.empty()) return;
       std::vector<Solution> tried(points.size());
       parallel_for(points.size(), plan_.threads, [&](std::size_t p) { tried[p] = problem_.attempt(points[p]); });
       for (const Solution& solution : tried) note(solution);
@@ -126,7 +153,12 @@ class Multistart {
       tried.resize(std::min(tried.size(), followed));
       parallel_for(tried.size(), plan_.threads, [&](std::size_t p) { tried[p] = problem_.finish(std::move(tried[p])); });
       for (Solution& solution : tried) add(std::move(solution), 0);
+      const bool rose = pool_.front().value > from;
+      by_start = by_start && !rose;
+      failed = rose ? 0 : failed + 1;
     }
+    // Where the moves led to, this search has found once.
+    if (!by_start && !stopped_) optimum_at(pool_.front().value)->hits += 1;
   }
 
   void note(const Solution& solution) {
@@ -134,15 +166,19 @@ class Multistart {
     stopped_ = stopped_ || problem_.stopped(solution);
   }
   double margin(double value) const { return plan_.same * (1.0 + std::abs(value)); }
-  // The best before refinement.
-  const Optimum& leader() const {
-    return *std::ranges::max_element(optima_, {}, [](const Optimum& o) { return o.value; });
+  auto optimum_at(double value) {
+    return std::ranges::find_if(optima_, [&](const Optimum& o) { return std::abs(o.value - value) <= margin(value); });
   }
 
   void add(Solution solution, int hits) {
     note(solution);
     const double value = problem_.value(solution);
-    auto at = std::ranges::find_if(optima_, [&](const Optimum& o) { return std::abs(o.value - value) <= margin(value); });
+    if (std::ranges::none_of(pool_, [&](const Member& m) { return std::abs(m.value - value) <= margin(value); })) {
+      const auto at = std::ranges::find_if(pool_, [&](const Member& m) { return m.value < value; });
+      pool_.insert(at, {value, solution});
+      if (pool_.size() > pool_size) pool_.pop_back();
+    }
+    auto at = optimum_at(value);
     if (at == optima_.end()) {
       optima_.push_back({value, hits, std::move(solution)});
       at = optima_.end() - 1;
@@ -169,6 +205,7 @@ class Multistart {
   Problem& problem_;
   const MultistartPlan& plan_;
   std::vector<Optimum> optima_;
+  std::vector<Member> pool_;      // different optima of the search at hand, best first
   std::optional<Solution> best_;  // refined
   SearchRecord record_;
   double work_ = 0.0;

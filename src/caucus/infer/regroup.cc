@@ -127,6 +127,26 @@ std::vector<Regrouping> Regrouper::moves(const Standing& standing, std::size_t n
   return result;
 }
 
+std::vector<GroupOf> Regrouper::cross(const Standing& one, const Standing& two, std::size_t num_groups,
+                                      RandomStream& random) const {
+  const std::size_t num = num_groups;
+  std::vector<double> common(num * num, 0.0);
+  for (std::size_t i = 0; i < rankings_.size(); ++i)
+    for (std::size_t k = 0; k < num; ++k) {
+      const double share = rankings_.weight(i) * one.memberships[i * num + k];
+      for (std::size_t h = 0; h < num; ++h) common[k * num + h] += share * two.memberships[i * num + h];
+    }
+  std::vector<GroupOf> result;
+  for (std::size_t round = 0; round < num; ++round) {
+    const auto at = static_cast<std::size_t>(std::ranges::max_element(common) - common.begin());
+    const std::size_t k = at / num, h = at % num;
+    const bool second = random.uniform() < 0.5;
+    result.push_back({second, second ? h : k});
+    for (std::size_t other = 0; other < num; ++other) common[k * num + other] = common[other * num + h] = -1.0;
+  }
+  return result;
+}
+
 RankingSet draw_by_weight(const RankingSet& rankings, std::size_t count, RandomStream& random) {
   RankingSetBuilder builder;
   draw_by_weight(rankings.weights(), count, random, [&](std::size_t i, double hits) { builder.add(rankings[i], hits); });

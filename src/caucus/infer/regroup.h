@@ -24,6 +24,12 @@ struct Standing {
   std::vector<double> log_probs;    // [i], natural
 };
 
+// A group of one of two fits.
+struct GroupOf {
+  bool second;
+  std::size_t group;
+};
+
 // Calls take(i, hits) for each i drawn, with chance proportional to its weight (systematic sampling): what is heavy stays in.
 template <class Take>
 void draw_by_weight(std::span<const double> weights, std::size_t count, RandomStream& random, Take&& take) {
@@ -50,6 +56,10 @@ class Regrouper {
   // Moves from a fit, after split-and-merge EM (Ueda et al. 2000): a group that can best be spared goes (its rankings to their next
   // best), and comes back as one half of another group, or around a ballot that occurs far more often than the fit expects.
   std::vector<Regrouping> moves(const Standing& standing, std::size_t num_groups, RandomStream& random) const;
+
+  // Crossing of two fits (Gribel & Vidal 2019): groups of the one are matched with those of the other that have the most rankings
+  // in common, and of each two one is drawn.
+  std::vector<GroupOf> cross(const Standing& one, const Standing& two, std::size_t num_groups, RandomStream& random) const;
 
  private:
   void places(std::size_t ranking, std::span<double> out) const;

@@ -34,6 +34,8 @@ struct Run {
   int threads = 0;  // 0: all cores
   Observer* observer = nullptr;
   double time_limit = infinity;  // seconds from `started`
+  // Share of the usual budget that a search over starts may spend: less for one fit of many, where the best optimum matters less.
+  double effort = 1.0;
   // A group for each distinct ranking of the data, below the number of components: mixtures fitted by EM begin one more start
   // there. Empty: none. Families that have no use for it ignore it.
   std::span<const std::uint32_t> labels{};

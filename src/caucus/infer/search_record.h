@@ -9,10 +9,10 @@ namespace caucus {
 struct SearchRecord {
   int tried = 0;     // starts begun
   int finished = 0;  // starts that ran to their end
-  int agreeing = 0;  // of those, how many ended at the best optimum; 0 where only a move found it
-  int optima = 0;    // different ones that the starts ended at
+  int agreeing = 0;  // independent finds of the best optimum: starts that ended there, and searches whose moves led there
+  int optima = 0;    // different ones that were found so
 
-  // The chance that a better optimum exists: the rule of succession on the starts that ended at the best or above (README.md).
+  // The chance that a better optimum exists: the rule of succession on independent finds (README.md).
   double missed() const { return missed_after(agreeing); }
   static double missed_after(int agreeing) { return 1.0 / (2.0 + static_cast<double>(agreeing)); }
 };

@@ -113,8 +113,8 @@ RankingWriter::RankingWriter(const std::string& path, const Dataset& head) : sta
 RankingWriter::~RankingWriter() = default;
 
 void RankingWriter::add(const Dataset& piece) {
-  Lost none;  // rankings and weights are all written
-  write_rows(piece, state_->names, state_->file, none);
+  Lost lost;  // rankings and weights are all written
+  write_rows(piece, state_->names, state_->file, lost);
 }
 
 void RankingWriter::commit() { state_->file.commit(); }

@@ -87,6 +87,154 @@ void insertion_search_v(std::vector<ItemId>& order, const PairMatrix& pairs, dou
   }
 }
 
+// Orders built from the best place down, level by level. A state is the set of items still to be placed: of all ways that lead to
+// it only the cheapest goes on, and only where it may still beat the incumbent.
+//
+// cost_from_below(mean, m): never above the cost of a stage of m items.
+template <class CostFromBelow>
+class LevelSearch {
+ public:
+  LevelSearch(const PairMatrix& pairs, double total, double best, std::uint64_t max_nodes, const ConsensusLimits& limits,
+              CostFromBelow cost_from_below)
+      : pairs_(pairs),
+        total_(total),
+        best_(best),
+        slack_(1e-11 * (1.0 + best)),
+        max_nodes_(max_nodes),
+        limits_(limits),
+        cost_from_below_(cost_from_below) {
+    const std::size_t n = pairs.num_items();
+    by_weight_.resize(n);
+    for (std::size_t i = 0; i < n; ++i) {
+      for (std::size_t k = 0; k < n; ++k)
+        if (k != i) by_weight_[i].push_back(static_cast<ItemId>(k));
+      std::sort(by_weight_[i].begin(), by_weight_[i].end(), [&](ItemId a, ItemId b) { return pairs(a, i) < pairs(b, i); });
+    }
+    least_.resize(n + 1);
+  }
+
+  // False where it was cut short; then open_bound() is the least that an order not looked at may cost.
+  bool run() {
+    const std::size_t n = pairs_.num_items();
+    const std::uint64_t all = n == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << n) - 1;
+    levels_.push_back({{all, 0.0, to_go(all), 0, 0}});
+    open_bound_ = levels_[0][0].bound;
+    for (std::size_t level = 0; level + 1 < n; ++level) {
+      std::vector<State> next;
+      if (!expand(levels_[level], n - level, next)) return false;
+      open_bound_ = best_;
+      for (const State& state : next) open_bound_ = std::min(open_bound_, state.bound);
+      levels_.push_back(std::move(next));
+      if (levels_.back().empty()) break;
+    }
+    return true;
+  }
+
+  // The best order of a complete search; empty where it does not beat the incumbent.
+  std::vector<ItemId> better_order() const {
+    const std::size_t n = pairs_.num_items();
+    if (levels_.size() != n || levels_.back().empty()) return {};
+    const auto winner = std::ranges::min_element(levels_.back(), {}, &State::cost);
+    if (!(winner->cost < best_)) return {};
+    std::vector<ItemId> order(n);
+    order[n - 1] = static_cast<ItemId>(std::countr_zero(winner->left));  // the last item is forced
+    auto at = static_cast<std::size_t>(winner - levels_.back().begin());
+    for (std::size_t level = n - 1; level > 0; --level) {
+      order[level - 1] = levels_[level][at].item;
+      at = levels_[level][at].parent;
+    }
+    return order;
+  }
+
+  std::uint64_t nodes() const { return nodes_; }
+  double open_bound() const { return open_bound_; }
+
+ private:
+  struct State {
+    std::uint64_t left;
+    double cost;
+    double bound;
+    std::uint32_t parent;
+    ItemId item;
+  };
+
+  // The least that placing these items can cost: each stage at the least mean that any of them may have there.
+  double to_go(std::uint64_t left) {
+    const auto count = static_cast<std::size_t>(std::popcount(left));
+    std::fill(least_.begin(), least_.begin() + static_cast<std::ptrdiff_t>(count) + 1, infinity);
+    for (std::uint64_t rest = left; rest != 0; rest &= rest - 1) {
+      const auto i = static_cast<std::size_t>(std::countr_zero(rest));
+      double sum = 0.0;
+      std::size_t m = 1;
+      for (ItemId k : by_weight_[i]) {
+        if (!(left >> k & 1)) continue;
+        sum += pairs_(k, i);
+        ++m;
+        least_[m] = std::min(least_[m], sum);
+      }
+    }
+    double bound = 0.0;
+    for (std::size_t m = 2; m <= count; ++m) bound += cost_from_below_(least_[m] / total_, m);
+    return bound;
+  }
+
+  // The states of the next level, where m items are left. False: the search ends here.
+  bool expand(const std::vector<State>& states, std::size_t m, std::vector<State>& next) {
+    std::unordered_map<std::uint64_t, std::uint32_t> index;
+    for (std::size_t s = 0; s < states.size(); ++s) {
+      if (++nodes_ > max_nodes_ || (nodes_ % 256 == 0 && limits_.stop && limits_.stop())) {
+        // Everything still open: the rest of this level and what the next level holds.
+        for (std::size_t rest = s; rest < states.size(); ++rest) open_bound_ = std::min(open_bound_, states[rest].bound);
+        for (const State& state : next) open_bound_ = std::min(open_bound_, state.bound);
+        return false;
+      }
+      for (std::uint64_t rest = states[s].left; rest != 0; rest &= rest - 1)
+        place(states[s], static_cast<std::uint32_t>(s), static_cast<std::size_t>(std::countr_zero(rest)), m, next, index);
+    }
+    return true;
+  }
+
+  // Item i comes next.
+  void place(const State& from, std::uint32_t parent, std::size_t i, std::size_t m, std::vector<State>& next,
+             std::unordered_map<std::uint64_t, std::uint32_t>& index) {
+    const std::uint64_t after = from.left & ~(std::uint64_t{1} << i);
+    double mean = 0.0;
+    for (std::uint64_t others = after; others != 0; others &= others - 1)
+      mean += pairs_(static_cast<std::size_t>(std::countr_zero(others)), i);
+    mean /= total_;
+    const double rough = from.cost + cost_from_below_(mean, m);
+    if (rough >= best_ - slack_) return;
+    const auto found = index.find(after);
+    if (found != index.end() && rough >= next[found->second].cost) return;
+    const double cost = from.cost + stage_cost(mean, m);
+    if (found != index.end()) {
+      State& state = next[found->second];
+      if (cost >= state.cost) return;
+      state.bound -= state.cost - cost;
+      state.cost = cost;
+      state.parent = parent;
+      state.item = static_cast<ItemId>(i);
+      return;
+    }
+    const double bound = cost + to_go(after);
+    if (bound >= best_ - slack_) return;
+    index.emplace(after, static_cast<std::uint32_t>(next.size()));
+    next.push_back({after, cost, bound, parent, static_cast<ItemId>(i)});
+  }
+
+  const PairMatrix& pairs_;
+  double total_;
+  double best_, slack_;  // the incumbent's cost
+  std::uint64_t max_nodes_;
+  const ConsensusLimits& limits_;
+  CostFromBelow cost_from_below_;
+  std::vector<std::vector<ItemId>> by_weight_;  // for each item, the others by how little they go before it
+  std::vector<double> least_;                   // scratch of to_go
+  std::vector<std::vector<State>> levels_;
+  std::uint64_t nodes_ = 0;
+  double open_bound_ = 0.0;
+};
+
 }  // namespace
 
 GeneralizedConsensus GeneralizedConsensusSolver::solve_v(const PairMatrix& pairs, double total, ConsensusMethod method,
@@ -119,113 +267,15 @@ GeneralizedConsensus GeneralizedConsensusSolver::solve_v(const PairMatrix& pairs
     finish(std::move(incumbent));
     return result;
   }
-
   const std::uint64_t max_nodes =
       method == ConsensusMethod::automatic ? std::min<std::uint64_t>(limits.max_nodes, 20'000) : limits.max_nodes;
-  // For each item, the others by how little they go before it: prefix sums give the least mean of a stage.
-  std::vector<std::vector<ItemId>> by_weight(n);
-  for (std::size_t i = 0; i < n; ++i) {
-    for (std::size_t k = 0; k < n; ++k)
-      if (k != i) by_weight[i].push_back(static_cast<ItemId>(k));
-    std::sort(by_weight[i].begin(), by_weight[i].end(), [&](ItemId a, ItemId b) { return pairs(a, i) < pairs(b, i); });
-  }
-  std::vector<double> least(n + 1);
-  const auto to_go = [&](std::uint64_t left) {
-    const auto count = static_cast<std::size_t>(std::popcount(left));
-    std::fill(least.begin(), least.begin() + static_cast<std::ptrdiff_t>(count) + 1, infinity);
-    for (std::uint64_t rest = left; rest != 0; rest &= rest - 1) {
-      const auto i = static_cast<std::size_t>(std::countr_zero(rest));
-      double sum = 0.0;
-      std::size_t m = 1;
-      for (ItemId k : by_weight[i]) {
-        if (!(left >> k & 1)) continue;
-        sum += pairs(k, i);
-        ++m;
-        least[m] = std::min(least[m], sum);
-      }
-    }
-    double bound = 0.0;
-    for (std::size_t m = 2; m <= count; ++m) bound += cost_from_below(least[m] / total, m);
-    return bound;
-  };
-
-  struct State {
-    std::uint64_t left;
-    double cost;
-    double bound;
-    std::uint32_t parent;
-    ItemId item;
-  };
-  const double slack = 1e-11 * (1.0 + best);
-  const std::uint64_t all = n == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << n) - 1;
-  std::vector<std::vector<State>> levels(1, {{all, 0.0, to_go(all), 0, 0}});
-  bool complete = true;
-  double open_bound = levels[0][0].bound;
-  for (std::size_t level = 0; level + 1 < n && complete; ++level) {
-    const std::size_t m = n - level;
-    std::unordered_map<std::uint64_t, std::uint32_t> index;
-    std::vector<State> next;
-    const std::vector<State>& states = levels[level];
-    for (std::size_t s = 0; s < states.size(); ++s) {
-      if (++result.nodes > max_nodes || (result.nodes % 256 == 0 && limits.stop && limits.stop())) {
-        complete = false;
-        // Everything still open: the rest of this level and what the next level holds.
-        for (std::size_t rest = s; rest < states.size(); ++rest) open_bound = std::min(open_bound, states[rest].bound);
-        for (const State& state : next) open_bound = std::min(open_bound, state.bound);
-        break;
-      }
-      const std::uint64_t left = states[s].left;
-      for (std::uint64_t rest = left; rest != 0; rest &= rest - 1) {
-        const auto i = static_cast<std::size_t>(std::countr_zero(rest));
-        const std::uint64_t after = left & ~(std::uint64_t{1} << i);
-        double mean = 0.0;
-        for (std::uint64_t others = after; others != 0; others &= others - 1)
-          mean += pairs(static_cast<std::size_t>(std::countr_zero(others)), i);
-        mean /= total;
-        const double rough = states[s].cost + cost_from_below(mean, m);
-        if (rough >= best - slack) continue;
-        const auto found = index.find(after);
-        if (found != index.end() && rough >= next[found->second].cost) continue;
-        const double cost = states[s].cost + stage_cost(mean, m);
-        if (found != index.end()) {
-          State& state = next[found->second];
-          if (cost >= state.cost) continue;
-          state.bound -= state.cost - cost;
-          state.cost = cost;
-          state.parent = static_cast<std::uint32_t>(s);
-          state.item = static_cast<ItemId>(i);
-          continue;
-        }
-        const double bound = cost + to_go(after);
-        if (bound >= best - slack) continue;
-        index.emplace(after, static_cast<std::uint32_t>(next.size()));
-        next.push_back({after, cost, bound, static_cast<std::uint32_t>(s), static_cast<ItemId>(i)});
-      }
-    }
-    if (!complete) break;
-    open_bound = best;
-    for (const State& state : next) open_bound = std::min(open_bound, state.bound);
-    levels.push_back(std::move(next));
-    if (levels.back().empty()) break;
-  }
-  if (complete && levels.size() == n && !levels.back().empty()) {
-    // The last item is forced; the cheapest state of the last level beats the incumbent.
-    const auto winner = std::min_element(levels.back().begin(), levels.back().end(),
-                                         [](const State& a, const State& b) { return a.cost < b.cost; });
-    if (winner->cost < best) {
-      std::vector<ItemId> order(n);
-      order[n - 1] = static_cast<ItemId>(std::countr_zero(winner->left));
-      auto at = static_cast<std::size_t>(winner - levels.back().begin());
-      for (std::size_t level = n - 1; level > 0; --level) {
-        order[level - 1] = levels[level][at].item;
-        at = levels[level][at].parent;
-      }
-      incumbent = std::move(order);
-    }
-  }
-  result.optimal = complete;
+  LevelSearch search(pairs, total, best, max_nodes, limits,
+                     [this](double mean, std::size_t m) { return cost_from_below(mean, m); });
+  result.optimal = search.run();
+  result.nodes = search.nodes();
+  if (std::vector<ItemId> order = search.better_order(); result.optimal && !order.empty()) incumbent = std::move(order);
   finish(std::move(incumbent));
-  if (!complete) result.lower_bound = total * std::min(open_bound, best);
+  if (!result.optimal) result.lower_bound = total * std::min(search.open_bound(), best);
   return result;
 }
 

@@ -232,37 +232,24 @@ Json leaderboard(const Json& groups) {
   return report::leaderboard_json(strengths);
 }
 
-Json one_model_json(const ReportRequest& request, const ReportModel& one, Parts& parts, std::size_t max_points, Json& warnings) {
-  const std::string& family = one.facts.family;
-  const report::FamilyWords words = report::family_words(family);
-  const auto warn = [&](const std::string& text) {
-    warnings.push_back({{"text", report::without_paths(text)}, {"source", one.name}});
-  };
-  Json json = {{"name", one.name},
-               {"family", family},
-               {"family_title", words.title},
-               {"family_words", words.words},
-               {"method", one.facts.method},
-               {"scores", scores_json(one.summary)},
-               {"traces", report::traces_json(one.summary)},
-               {"items", Json::array()},
-               {"order", Json::array()},
-               {"groups", Json::array()}};
-  for (const std::string& text : one.summary.warnings) warn(text);
+void add_warning(Json& warnings, const ReportModel& one, const std::string& text) {
+  warnings.push_back({{"text", report::without_paths(text)}, {"source", one.name}});
+}
 
-  if (one.model == nullptr) {
-    const ClassScores* scores = &one == &request.models.front() && request.class_scores ? &*request.class_scores : nullptr;
-    Json regression = report::regression_json(*one.regression, one.path, scores);
-    json["diagnostics"] = report::diagnostics_json(one.summary, nullptr, nullptr, nullptr);
-    json["sentences"] = report::regression_sentences(regression);
-    const char* where =
-        regression.contains("scored_on_fitted_data") ? "on the data it was fitted to." : "on the data given with this report.";
-    for (const Json& score : regression["scores"])
-      json["diagnostics"].push_back({{"name", score[0]}, {"value", score[1]}, {"words", where}});
-    json["regression"] = std::move(regression);
-    return json;
-  }
+void add_regression(const ReportRequest& request, const ReportModel& one, Json& json) {
+  const ClassScores* scores = &one == &request.models.front() && request.class_scores ? &*request.class_scores : nullptr;
+  Json regression = report::regression_json(*one.regression, one.path, scores);
+  json["diagnostics"] = report::diagnostics_json(one.summary, nullptr, nullptr, nullptr);
+  json["sentences"] = report::regression_sentences(regression);
+  const char* where =
+      regression.contains("scored_on_fitted_data") ? "on the data it was fitted to." : "on the data given with this report.";
+  for (const Json& score : regression["scores"])
+    json["diagnostics"].push_back({{"name", score[0]}, {"value", score[1]}, {"words", where}});
+  json["regression"] = std::move(regression);
+}
 
+// What the model says, and what it says of the rankings where there are some.
+void look_at(const ReportRequest& request, const ReportModel& one, Parts& parts, Json& warnings) {
   parts.view = report::view_model(*one.model, request.seed, request.threads);
   const std::size_t n = parts.view.items.size(), k_all = parts.view.groups.size();
   if (request.data != nullptr) {
@@ -284,10 +271,15 @@ Json one_model_json(const ReportRequest& request, const ReportModel& one, Parts&
   if (parts.num_shown < k_all) {
     double rest = 0.0;
     for (std::size_t k = parts.num_shown; k < k_all; ++k) rest += parts.view.groups[k].weight;
-    warn(fmt::format("Only the {} largest of {} groups are shown; the others hold {} of the voters.", parts.num_shown, k_all,
-                     percent(rest)));
+    add_warning(warnings, one,
+                fmt::format("Only the {} largest of {} groups are shown; the others hold {} of the voters.", parts.num_shown, k_all,
+                            percent(rest)));
   }
   describe(request, one, parts);
+}
+
+void add_groups(const ReportRequest& request, const ReportModel& one, const Parts& parts, Json& json) {
+  const std::size_t n = parts.view.items.size();
   const bool full = n * parts.num_shown <= full_budget;
   json["items"] = parts.view.items;
   json["order"] = parts.counted ? parts.counted->order : parts.view.everyone.order;
@@ -299,26 +291,46 @@ Json one_model_json(const ReportRequest& request, const ReportModel& one, Parts&
   const double num_rankings = request.data != nullptr ? request.data->rankings.total_weight() : one.summary.num_rankings;
   json["sentences"] =
       report::model_sentences(parts.view, parts.counted ? &*parts.counted : nullptr, parts.facts, num_rankings, nouns_of(request));
-  if (parts.counted) {
-    json["counted"] = report::counted_json(*parts.counted, parts.view.pair_items);
-    if (parts.counted->battles && !parts.view.groups[0].utilities.empty()) json["leaderboard"] = leaderboard(json["groups"]);
-    if (Json columns = composition_json(parts); !columns.empty()) json["composition"] = std::move(columns);
-    if (Json election = report::election_json(*parts.data, group_labels(parts), parts.num_shown, request.election);
-        !election.is_null())
-      json["election"] = std::move(election);
-  }
+  if (!parts.counted) return;
+  json["counted"] = report::counted_json(*parts.counted, parts.view.pair_items);
+  if (parts.counted->battles && !parts.view.groups[0].utilities.empty()) json["leaderboard"] = leaderboard(json["groups"]);
+  if (Json columns = composition_json(parts); !columns.empty()) json["composition"] = std::move(columns);
+  if (Json election = report::election_json(*parts.data, group_labels(parts), parts.num_shown, request.election);
+      !election.is_null())
+    json["election"] = std::move(election);
+}
 
+void add_voters(const ReportRequest& request, const Parts& parts, std::size_t max_points, Json& json) {
+  if (parts.view.groups.size() > 1) json["memberships"] = report::memberships_json(parts.voters, *parts.data, parts.num_shown);
+  if (parts.view.items.size() <= 2) return;
+  report::VoterView shown = parts.voters;
+  for (std::uint32_t& label : shown.label) label = std::min(label, static_cast<std::uint32_t>(parts.num_shown - 1));
+  const report::BallotMap map = report::map_ballots(*parts.data, max_points, request.seed);
+  if (map.rankings.size() > 1) json["map"] = report::map_json(map, shown, *parts.data);
+}
+
+Json one_model_json(const ReportRequest& request, const ReportModel& one, Parts& parts, std::size_t max_points, Json& warnings) {
+  const report::FamilyWords words = report::family_words(one.facts.family);
+  Json json = {{"name", one.name},
+               {"family", one.facts.family},
+               {"family_title", words.title},
+               {"family_words", words.words},
+               {"method", one.facts.method},
+               {"scores", scores_json(one.summary)},
+               {"traces", report::traces_json(one.summary)},
+               {"items", Json::array()},
+               {"order", Json::array()},
+               {"groups", Json::array()}};
+  for (const std::string& text : one.summary.warnings) add_warning(warnings, one, text);
+  if (one.regression != nullptr) {
+    add_regression(request, one, json);
+    return json;
+  }
+  look_at(request, one, parts, warnings);
+  add_groups(request, one, parts, json);
   const bool voters = !parts.voters.label.empty();
   json["diagnostics"] = report::diagnostics_json(one.summary, one.model.get(), voters ? &parts.voters : nullptr, parts.data.get());
-  if (voters) {
-    if (k_all > 1) json["memberships"] = report::memberships_json(parts.voters, *parts.data, parts.num_shown);
-    if (n > 2) {
-      report::VoterView shown = parts.voters;
-      for (std::uint32_t& label : shown.label) label = std::min(label, static_cast<std::uint32_t>(parts.num_shown - 1));
-      const report::BallotMap map = report::map_ballots(*parts.data, max_points, request.seed);
-      if (map.rankings.size() > 1) json["map"] = report::map_json(map, shown, *parts.data);
-    }
-  }
+  if (voters) add_voters(request, parts, max_points, json);
   std::vector<std::string> misfits;
   if (parts.data != nullptr) {
     std::string why_not;
@@ -326,8 +338,9 @@ Json one_model_json(const ReportRequest& request, const ReportModel& one, Parts&
     if (!goodness.is_null())
       json["goodness"] = std::move(goodness);
     else
-      warn(fmt::format("The fit was not checked against the data: {}.", why_not));
+      add_warning(warnings, one, fmt::format("The fit was not checked against the data: {}.", why_not));
   }
+  const std::size_t k_all = parts.view.groups.size();
   if (Json clusters = report::clusters_json(one.summary, k_all); !clusters.is_null()) json["clusters"] = std::move(clusters);
   const bool given = k_all > 1 && !one.selection && (!one.summary.posterior || one.summary.posterior->num_groups.empty());
   json["caveats"] = report::caveats(one.summary, k_all, given, misfits, share_sure(parts));

@@ -17,6 +17,8 @@ namespace caucus {
 
 namespace {
 
+constexpr double effort_of_a_fold = 0.25;  // of the search that a fit of its own would have
+
 bool ties_are_outcomes(std::string_view family) { return find_family(family).info().ties == TieMeaning::outcome; }
 
 struct Scored {
@@ -59,6 +61,7 @@ Scored run_contender(const Contender& contender, const std::vector<Split>& split
   if (request.reset_peak_memory) request.reset_peak_memory();
   FoldObserver observer(run.observer);
   run.observer = &observer;
+  run.effort *= effort_of_a_fold;
   bool out_of_time = false;
   try {
     for (std::size_t fold = 0; fold < splits.size(); ++fold) {

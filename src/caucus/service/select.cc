@@ -80,6 +80,13 @@ std::vector<std::uint32_t> labels_from(const FittedModel& model, const Dataset& 
   return labels;
 }
 
+// Where K is chosen by how well parts predict the rest, the fits on the way need not be the best there are: this much of the usual
+// search for each, and all of it for the K chosen.
+constexpr double effort_on_the_way = 0.06;
+
+// The objective, which is more than the log-likelihood where there is a prior.
+double reached(const FitSummary& summary) { return summary.trace.values.empty() ? summary.loglik : summary.trace.values.back(); }
+
 const Family& family_of(const SelectRequest& request) {
   return request.family.empty() ? *families().front() : find_family(request.family);
 }
@@ -115,6 +122,29 @@ class Grid {
   bool has_fit(std::size_t i) const { return i < full_.size() && full_[i].model != nullptr; }
   FitOutcome take_fit(std::size_t i) { return std::move(full_[i]); }
 
+  // Row i once more, with the whole search, beginning where its fit ended.
+  void search_on(std::size_t i) {
+    if (splits_.empty() || stopped() || table_[i].k == 1 || !info_.starts_from_labels) return;
+    const std::vector<std::uint32_t> labels = labels_from(*full_[i].model, data_, table_[i].k);
+    Run own = run_;
+    own.observer = &observer_;
+    own.labels = labels;
+    service::FitRequest fitting{.family = info_.name, .options = request_.options, .data = &data_};
+    fitting.options["components"] = std::to_string(table_[i].k);
+    const double begun = own.seconds();
+    service::FitResult fitted = service::fit(fitting, own);
+    const double seconds = table_[i].seconds + own.seconds() - begun;
+    if (was_cut_short(fitted.summary.stop_reason) || reached(fitted.summary) < reached(full_[i].summary)) return;
+    full_[i] = {std::move(fitted.model), std::move(fitted.summary)};
+    SelectRow row = describe(full_[i], table_[i].k);
+    row.seconds = seconds;
+    row.heldout_mean = table_[i].heldout_mean;
+    row.heldout_se = table_[i].heldout_se;
+    row.ahead = std::move(table_[i].ahead);
+    row.replication = std::move(table_[i].replication);
+    table_[i] = std::move(row);
+  }
+
   // Adds a row unless it is stopped on the way.
   void add(int k) {
     const std::size_t parts = 1 + splits_.size();
@@ -145,6 +175,7 @@ class Grid {
     Run own = run_;
     own.observer = &observer_;
     own.threads = splits_.empty() ? run_.threads : 1;
+    if (!splits_.empty()) own.effort *= effort_on_the_way;
     service::FitRequest fitting{.family = info_.name, .options = request_.options, .data = &own_data};
     fitting.options["components"] = std::to_string(k);
     if (part > 0 && info_.has_option("standard-errors")) fitting.options["standard-errors"] = "off";
@@ -202,6 +233,13 @@ class Grid {
   std::vector<HeldoutScores> pooled_;  // one per row
 };
 
+FitOutcome fit_one(const Dataset& data, const SelectRequest& request, int k, const Run& run) {
+  service::FitRequest fitting{.family = request.family, .options = request.options, .data = &data};
+  fitting.options["components"] = std::to_string(k);
+  service::FitResult fitted = service::fit(fitting, run);
+  return {std::move(fitted.model), std::move(fitted.summary)};
+}
+
 // How far each row is behind the one that predicts best.
 void fill_behind(std::vector<SelectRow>& table) {
   std::size_t best = 0;
@@ -236,6 +274,7 @@ std::vector<int> parse_candidates(std::string_view text) {
 }
 
 Selection select(const Dataset& data, const SelectRequest& request, const Run& run) {
+  const double begun = run.seconds();
   const FamilyInfo info = family_of(request).info();
   const auto components = std::ranges::find_if(info.options, [](const OptionInfo& option) { return option.name == "components"; });
   if (components == info.options.end()) throw UsageError(fmt::format("family {} has no number of groups to choose", info.name));
@@ -276,16 +315,18 @@ Selection select(const Dataset& data, const SelectRequest& request, const Run& r
   result.out_of_time = !all_done && !result.interrupted && run.out_of_time();
   if (result.table.empty()) {  // stopped before anything was done: whatever was reached is better than nothing
     result.chosen_k = request.candidates.empty() ? 1 : request.candidates.front();
-    OptionMap options = request.options;
-    options["components"] = std::to_string(result.chosen_k);
-    result.chosen = grid.has_fit(0) ? grid.take_fit(0) : family_of(request).fit(data, options, run);
+    result.chosen = grid.has_fit(0) ? grid.take_fit(0) : fit_one(data, request, result.chosen_k, run);
+    result.seconds = run.seconds() - begun;
     return result;
   }
   const std::size_t chosen = choose_row(result.table, request.criterion, request.one_standard_error);
   result.chosen_k = result.table[chosen].k;
+  grid.search_on(chosen);
+  result.table = grid.table();
   result.chosen = grid.take_fit(chosen);
   if (is_heldout(request.criterion)) fill_behind(result.table);
   result.why = explain(result);
+  result.seconds = run.seconds() - begun;
   return result;
 }
 

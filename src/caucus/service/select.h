@@ -39,6 +39,7 @@ struct SelectionFacts {
   std::vector<SelectRow> table;      // of the fits that were done
   std::vector<std::string> why;      // in plain words: which, why, how sure, what the next ones were
   std::vector<int> unfinished = {};  // candidates that the time limit or a stop left out of the table
+  double seconds = 0.0;              // of the whole choice: the chosen fit's own are in its summary
 };
 
 struct Selection : SelectionFacts {

@@ -69,7 +69,7 @@ Record record_of(const SelectionFacts& selection) {
   for (const SelectRow& row : selection.table) table.push_back(record_of(row));
   Record record;
   record.set("criterion", name_of(selection.criterion)).set("chosen_k", selection.chosen_k).set("why", selection.why);
-  record.set("table", table);
+  record.set("table", table).set("seconds", selection.seconds);
   if (!selection.unfinished.empty()) record.set("unfinished", selection.unfinished);
   return record;
 }
@@ -82,6 +82,7 @@ SelectionFacts selection_of(const RecordView& record) {
   const double chosen = record.non_negative("chosen_k");
   if (chosen > 1e6) record.fail("chosen_k", "a number of groups");
   selection.chosen_k = static_cast<int>(chosen);
+  selection.seconds = record.maybe_number("seconds").value_or(0.0);
   if (record.has("why")) selection.why = record.texts("why");
   for (const RecordView& row : record.objects("table")) selection.table.push_back(row_of(row));
   if (record.has("unfinished"))

@@ -144,11 +144,12 @@ std::vector<std::string> explain_scores(const Selection& selection, std::size_t 
 
 std::size_t choose_row(std::span<const SelectRow> table, Criterion criterion, bool one_standard_error, const HalvesRule& rule) {
   if (criterion == Criterion::halves) return choose_by_halves(table, rule);
-  // More groups must be better by more than what fits leave undone: with one ballot the penalty of BIC is nothing.
+  // More groups must be better by more than what fits leave undone, and by more than nothing: with one ballot the penalty of BIC is
+  // nothing, and where a prior holds the utilities the log-likelihood moves by the root of what the objective still lacks.
   std::size_t best = 0;
   for (std::size_t i = 1; i < table.size(); ++i) {
     const double value = criterion_value(table[i], criterion), least = criterion_value(table[best], criterion);
-    if (value < least - 1e-6 * (1.0 + std::abs(least))) best = i;
+    if (value < least - 1e-3 - 1e-6 * std::abs(least)) best = i;
   }
   // The rule of Breiman et al. (1984), with the standard error of the paired difference: what two K share cancels.
   if (one_standard_error && is_heldout(criterion))

@@ -2,8 +2,8 @@
 
 #include <cmath>
 
-#include "caucus/infer/kernel_mallows/ebms.h"
-#include "caucus/infer/kernel_mallows/kde.h"
+#include "caucus/infer/kernel_mallows/fit.h"
+#include "caucus/infer/kernel_mallows/fitted.h"
 
 namespace caucus {
 

@@ -1,5 +1,3 @@
-#include "caucus/infer/kernel_mallows/kde.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,6 +9,8 @@
 #include "caucus/base/numeric.h"
 #include "caucus/base/parallel.h"
 #include "caucus/infer/family.h"
+#include "caucus/infer/kernel_mallows/fit.h"
+#include "caucus/infer/kernel_mallows/fitted.h"
 #include "caucus/infer/stopping.h"
 #include "caucus/model/mallows.h"
 

@@ -9,8 +9,8 @@
 
 #include "caucus/base/numeric.h"
 #include "caucus/base/random.h"
-#include "caucus/infer/kernel_mallows/ebms.h"
-#include "caucus/infer/kernel_mallows/kde.h"
+#include "caucus/infer/kernel_mallows/fit.h"
+#include "caucus/infer/kernel_mallows/fitted.h"
 #include "caucus/model/clustering.h"
 
 namespace caucus::kernel_mallows {

@@ -6,7 +6,7 @@
 
 #include "caucus/base/error.h"
 #include "caucus/base/numeric.h"
-#include "caucus/infer/m4/model.h"
+#include "caucus/infer/m4/fitted.h"
 
 namespace caucus {
 

@@ -1,6 +1,7 @@
 #include "caucus/infer/m4/fit.h"
 
 #include <algorithm>
+#include <boost/math/tools/minima.hpp>
 #include <cmath>
 #include <mutex>
 #include <numeric>
@@ -275,7 +276,7 @@ Result fit_m4(const Dataset& data, const M4Options& options, const Run& run) {
   best.normalizers = normalizers();
   if (options.normalizer == M4Normalizer::exact && num_components > 1) {
     // The product formula overstates the normaliser, so dispersions come out too small: one common scale, then the weights, under
-    // the exact one. Golden-section search where the sum over all rankings is cheap.
+    // the exact one. The scale is searched for where the sum over all rankings is cheap.
     const Components base = best.state.components;
     const auto at_scale = [&](double scale) {
       for (std::size_t m = 0; m < num_components; ++m)
@@ -286,16 +287,9 @@ Result fit_m4(const Dataset& data, const M4Options& options, const Run& run) {
       return value;
     };
     if (n <= 8 && !should_stop(run)) {
-      const double ratio = 0.5 * (std::sqrt(5.0) - 1.0);
-      double low = 0.5, high = 3.0, a = high - ratio * (high - low), b = low + ratio * (high - low), value_a = at_scale(a),
-             value_b = at_scale(b);
-      for (int step = 0; step < 12 && !should_stop(run); ++step) {
-        if (value_a > value_b)
-          high = b, b = a, value_b = value_a, a = high - ratio * (high - low), value_a = at_scale(a);
-        else
-          low = a, a = b, value_a = value_b, b = low + ratio * (high - low), value_b = at_scale(b);
-      }
-      at_scale(0.5 * (low + high));
+      std::uintmax_t most_calls = 14;
+      const auto loss = [&](double scale) { return should_stop(run) ? infinity : -at_scale(scale); };
+      at_scale(boost::math::tools::brent_find_minima(loss, 0.5, 3.0, 12, most_calls).first);
     }
     solve_weights_exact(rankings, best.normalizers, best.state);
   }

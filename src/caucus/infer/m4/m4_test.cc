@@ -8,7 +8,7 @@
 
 #include "caucus/base/numeric.h"
 #include "caucus/infer/m4/family.h"
-#include "caucus/infer/m4/model.h"
+#include "caucus/infer/m4/fitted.h"
 #include "caucus/model/generalized_mallows.h"
 #include "caucus/model/kendall.h"
 #include "support/shared_data.h"

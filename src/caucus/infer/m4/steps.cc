@@ -2,6 +2,7 @@
 #include <Eigen/Cholesky>
 #include <algorithm>
 #include <bit>
+#include <boost/math/tools/toms748_solve.hpp>
 #include <cmath>
 
 #include "caucus/base/numeric.h"
@@ -245,7 +246,7 @@ void cccp_sweep(const RankingSet& rankings, State& state, const Stop& stop) {
   std::vector<double> c(count * n, 0.0);
   for (std::size_t k = 0; k < count; ++k)
     for (std::size_t j = 0; j + 1 < n; ++j) c[k * n + j] = linear_term(sum_of(k, j), static_cast<double>(n - j));
-  // (17): weights of each ballot on its pair. The derivative by the share rises; bisection.
+  // (17): weights of each ballot on its pair. The derivative by the share rises.
   for (std::size_t k = 0; k < count && state.components.size() > 1 && !(stop && stop()); ++k) {
     Weights& z = state.z[k];
     const auto& a = state.components.theta[z.first];
@@ -264,11 +265,9 @@ void cccp_sweep(const RankingSet& rankings, State& state, const Stop& stop) {
     } else if (derivative(1.0) <= 0.0) {
       z.share = 1.0;
     } else {
-      double low = 0.0, high = 1.0;
-      for (int step = 0; step < 45; ++step) {
-        const double middle = 0.5 * (low + high);
-        (derivative(middle) < 0.0 ? low : high) = middle;
-      }
+      std::uintmax_t most_calls = 60;
+      const auto [low, high] = boost::math::tools::toms748_solve(derivative, 0.0, 1.0, derivative(0.0), derivative(1.0),
+                                                                 boost::math::tools::eps_tolerance<double>(45), most_calls);
       z.share = 0.5 * (low + high);
     }
   }

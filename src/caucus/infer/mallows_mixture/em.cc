@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "caucus/base/numeric.h"
+#include "caucus/infer/squarem.h"
 #include "caucus/model/stage.h"
 
 namespace caucus::mallows_mixture {
@@ -98,13 +99,6 @@ EmResult run_em(const Engine& engine, Parameters start, const EmOptions& options
     result.trace.push_back(loglik1);
     const std::vector<double> x0 = flatten(now), x1 = flatten(next), x2 = flatten(second);
     const double step1 = distance(x1, x0), step2 = distance(x2, x1);
-    std::vector<double> bend(x0.size());
-    double bend_norm = 0.0;
-    for (std::size_t i = 0; i < x0.size(); ++i) {
-      bend[i] = (x2[i] - x1[i]) - (x1[i] - x0[i]);
-      bend_norm += bend[i] * bend[i];
-    }
-    bend_norm = std::sqrt(bend_norm);
     // Gains go as squares of steps.
     const double ratio = step1 > 0.0 ? std::min(step2 / step1, 0.99999) : 0.0;
     if ((loglik1 - loglik) <= scale * (1.0 - ratio * ratio)) {
@@ -123,12 +117,9 @@ EmResult run_em(const Engine& engine, Parameters start, const EmOptions& options
     now = second;
     before = loglik1;
     gain_before = infinity;
-    if (!(bend_norm > 0.0)) continue;
-    double length = std::clamp(step1 / bend_norm, 1.0, 256.0);
-    if (length <= 1.0 + 1e-9) continue;
-    std::vector<double> x(x0.size());
-    for (std::size_t i = 0; i < x.size(); ++i) x[i] = x0[i] + 2.0 * length * (x1[i] - x0[i]) + length * length * bend[i];
-    const Parameters jumped = unflatten(x, second);
+    const auto x = squarem(x0, x1, x2, 256.0);
+    if (!x) continue;
+    const Parameters jumped = unflatten(*x, second);
     double jumped_loglik;
     if (!pass(jumped, true, jumped_next, jumped_loglik)) {
       if (result.loglik < loglik1) {  // stopped at a jump that would have been taken back

@@ -5,7 +5,7 @@
 #include "caucus/base/error.h"
 #include "caucus/base/numeric.h"
 #include "caucus/infer/mallows_mixture/fit.h"
-#include "caucus/infer/mallows_mixture/model.h"
+#include "caucus/infer/mallows_mixture/fitted.h"
 #include "caucus/infer/mallows_mixture/tensor_fit.h"
 
 namespace caucus {

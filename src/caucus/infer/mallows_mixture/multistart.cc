@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "caucus/base/parallel.h"
+#include "caucus/data/weights.h"
 #include "caucus/infer/mallows_mixture/starts.h"
 #include "caucus/infer/multistart.h"
 #include "caucus/infer/regroup.h"
@@ -123,14 +124,7 @@ class Problem {
     return go(*engine_, std::move(from), em_, num_components_ == 1 ? run_.threads : 1, "em");
   }
   std::vector<Parameters> moves(const Solution& best, int time) const {
-    Standing standing{std::vector<double>(engine_->num_rankings() * num_components_), {}};
-    engine_->log_joint(best.parameters, 1, standing.memberships);
-    for (std::size_t i = 0; i < engine_->num_rankings(); ++i) {
-      const auto row = std::span(standing.memberships).subspan(i * num_components_, num_components_);
-      const double total = log_sum_exp(row);
-      standing.log_probs.push_back(total);
-      for (double& value : row) value = std::exp(value - total);
-    }
+    const Standing standing = standing_of(best);
     RandomStream random(run_.seed, Purpose::permute, 1 + static_cast<std::uint64_t>(time));
     std::vector<Parameters> points;
     for (const Regrouping& move : regrouper_->moves(standing, num_components_, random)) {
@@ -139,6 +133,24 @@ class Problem {
         point.weight[k] = fitted.weight[k];
         point.center[k] = std::move(fitted.center[k]);
         point.theta[k] = std::move(fitted.theta[k]);
+      }
+      const double total = sum(point.weight);
+      for (double& weight : point.weight) weight /= total;
+      points.push_back(std::move(point));
+    }
+    return points;
+  }
+  std::vector<Parameters> cross(const Solution& one, const Solution& two, int time) const {
+    const Standing standing_one = standing_of(one), standing_two = standing_of(two);
+    RandomStream random(run_.seed, Purpose::permute, ~static_cast<std::uint64_t>(time));
+    std::vector<Parameters> points;
+    for (int child = 0; child < 2; ++child) {
+      Parameters point;
+      for (const GroupOf& from : regrouper_->cross(standing_one, standing_two, num_components_, random)) {
+        const Parameters& parent = from.second ? two.parameters : one.parameters;
+        point.weight.push_back(parent.weight[from.group]);
+        point.center.push_back(parent.center[from.group]);
+        point.theta.push_back(parent.theta[from.group]);
       }
       const double total = sum(point.weight);
       for (double& weight : point.weight) weight /= total;
@@ -176,6 +188,17 @@ class Problem {
   static bool stopped(const Solution& solution) { return mallows_mixture::stopped(solution); }
 
  private:
+  Standing standing_of(const Solution& solution) const {
+    Standing standing{std::vector<double>(engine_->num_rankings() * num_components_), {}};
+    engine_->log_joint(solution.parameters, 1, standing.memberships);
+    for (std::size_t i = 0; i < engine_->num_rankings(); ++i) {
+      const auto row = std::span(standing.memberships).subspan(i * num_components_, num_components_);
+      const double total = log_sum_exp(row);
+      standing.log_probs.push_back(total);
+      for (double& value : row) value = std::exp(value - total);
+    }
+    return standing;
+  }
   Tell tell(std::string_view phase) const {
     return [this, phase](int iteration, double loglik) -> StopReason* {
       StopReason why{};
@@ -229,7 +252,8 @@ MultistartResult run_multistart(const RankingSet& rankings, std::size_t num_item
   if (!plan.starts && options.init == MallowsStart::tensor) plan.starts = 3;
   if (options.components == 1) plan.starts = 1;
   if (plan.starts) *plan.starts += problem.warm();
-  plan.budget = budget;
+  plan.budget = budget * run.effort;
+  plan.least = least_share(effective_size(rankings), static_cast<std::size_t>(options.components) * num_items);
   plan.threads = run.threads;
   plan.same = 1e-7;
   plan.refined = problem.refined();

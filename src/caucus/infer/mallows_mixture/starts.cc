@@ -29,8 +29,8 @@ std::vector<std::uint32_t> Starts::labels(std::uint64_t index) const {
   if (kind == MallowsStart::spectral) return spectral_labels(stream);
   // Starts run in parallel already, so one thread each.
   if (kind == MallowsStart::tensor)
-    return tensor::tensor_labels(rankings_, Unranked::last,
-                                 tensor::tensor_start(rankings_, engine_.num_items(), num_components_, seed_ + index), 1);
+    return mallows_tensor::tensor_labels(
+        rankings_, Unranked::last, mallows_tensor::tensor_start(rankings_, engine_.num_items(), num_components_, seed_ + index), 1);
   return kmeans_labels(stream, kind == MallowsStart::kmeans, kind == MallowsStart::kmeans ? 5 : 0);
 }
 

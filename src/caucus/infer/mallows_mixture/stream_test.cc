@@ -10,7 +10,7 @@
 
 #include "caucus/base/error.h"
 #include "caucus/infer/mallows_mixture/family.h"
-#include "caucus/infer/mallows_mixture/model.h"
+#include "caucus/infer/mallows_mixture/fitted.h"
 #include "caucus/model/mallows.h"
 
 namespace caucus::mallows_mixture {

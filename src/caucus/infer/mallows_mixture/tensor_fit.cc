@@ -17,7 +17,7 @@ namespace caucus::mallows_mixture {
 
 namespace {
 
-Parameters to_parameters(const tensor::MallowsPair& pair) {
+Parameters to_parameters(const mallows_tensor::MallowsPair& pair) {
   Parameters parameters;
   for (std::size_t r = 0; r < 2; ++r) {
     parameters.weight.push_back(pair.weight[r]);
@@ -27,13 +27,13 @@ Parameters to_parameters(const tensor::MallowsPair& pair) {
   return parameters;
 }
 
-Record report(const tensor::LearnResult& learned, std::span<const std::string> items) {
+Record report(const mallows_tensor::LearnResult& learned, std::span<const std::string> items) {
   std::vector<std::string> prefix;
   for (ItemId item : learned.common_prefix) prefix.push_back(items[item]);
   std::vector<std::vector<double>> unfolding;
   for (const auto& values : learned.unfolding) unfolding.emplace_back(values.begin(), values.end());
   return Record()
-      .set("branch", tensor::name_of(learned.branch))
+      .set("branch", mallows_tensor::name_of(learned.branch))
       .set("recover_rest", learned.rest)
       .set("partitions_tried", learned.partitions_tried)
       .set("partitions_passed", learned.partitions_passed)
@@ -65,13 +65,13 @@ void require_few(std::size_t num_items, const std::string& source) {
                                 max_items, num_items));
 }
 
-tensor::LearnOptions learn_options(const Run& run) {
-  tensor::LearnOptions options;
+mallows_tensor::LearnOptions learn_options(const Run& run) {
+  mallows_tensor::LearnOptions options;
   options.stop = [&run] { return should_stop(run); };
   return options;
 }
 
-FitResult from_learned(const tensor::LearnResult& learned, std::span<const std::string> items) {
+FitResult from_learned(const mallows_tensor::LearnResult& learned, std::span<const std::string> items) {
   FitResult result;
   result.method = "tensor";
   result.stop_reason = StopReason::closed_form;
@@ -130,10 +130,10 @@ FitResult fit_by_tensor(const Dataset& data, const MallowsOptions& options, cons
   require_accepted(complete_only, data, who);
   require_few(data.num_items(), data.source);
   const std::size_t n = data.num_items();
-  const tensor::CountSource source = [&](std::span<const ItemId> deleted) {
-    return tensor::count_rankings(data.rankings, n, run.threads, deleted);
+  const mallows_tensor::CountSource source = [&](std::span<const ItemId> deleted) {
+    return mallows_tensor::count_rankings(data.rankings, n, run.threads, deleted);
   };
-  const tensor::LearnResult learned = tensor::learn_two_mallows(source({}), source, learn_options(run), run.seed);
+  const mallows_tensor::LearnResult learned = mallows_tensor::learn_two_mallows(source({}), source, learn_options(run), run.seed);
   FitResult result = from_learned(learned, data.items);
   if (should_stop(run)) {
     result.stop_reason = why_stopped(run);
@@ -142,15 +142,15 @@ FitResult fit_by_tensor(const Dataset& data, const MallowsOptions& options, cons
   if (!options.polish) return result;
 
   StopReason why = StopReason::converged;
-  if (n <= tensor::PairPolisher::max_items) {
-    std::vector<tensor::MallowsPair> starts;
-    for (const tensor::Candidate& candidate : learned.candidates) starts.push_back(candidate.pair);
-    const tensor::PairPolisher polisher(data.rankings, n, run.threads);
-    tensor::PolishOptions polish;
+  if (n <= mallows_tensor::PairPolisher::max_items) {
+    std::vector<mallows_tensor::MallowsPair> starts;
+    for (const mallows_tensor::Candidate& candidate : learned.candidates) starts.push_back(candidate.pair);
+    const mallows_tensor::PairPolisher polisher(data.rankings, n, run.threads);
+    mallows_tensor::PolishOptions polish;
     polish.iterations = options.iterations;
     polish.accelerate = options.accelerate;
     polish.stop = [&] { return run.report({"em from the tensor", 0, options.iterations, 0.0}, why) == Flow::stop; };
-    tensor::PolishResult end = polisher.run_best(starts, 3, polish);
+    mallows_tensor::PolishResult end = polisher.run_best(starts, 3, polish);
     result.parameters = to_parameters(end.pair);
     result.iterations = end.iterations;
     result.trace = std::move(end.trace);
@@ -176,7 +176,7 @@ FitResult fit_by_tensor(RankingStream& rankings, const MallowsOptions& options, 
   require_two(options);
   const std::size_t n = rankings.num_items();
   require_few(n, "the data");
-  tensor::TopCounts counts(n);
+  mallows_tensor::TopCounts counts(n);
   RankingSet piece;
   Dataset refused;  // the first piece with rankings that are not complete orders
   StopReason why = StopReason::closed_form;
@@ -187,7 +187,7 @@ FitResult fit_by_tensor(RankingStream& rankings, const MallowsOptions& options, 
     bool complete = !piece.has_ties();
     for (std::size_t i = 0; i < piece.size() && complete; ++i) complete = piece.length(i) == n;
     if (complete)
-      counts.add(tensor::count_rankings(piece, n, run.threads));
+      counts.add(mallows_tensor::count_rankings(piece, n, run.threads));
     else
       refused.rankings = std::move(piece);
   }
@@ -201,13 +201,13 @@ FitResult fit_by_tensor(RankingStream& rankings, const MallowsOptions& options, 
   }
   if (n < 2) throw DataError(fmt::format("{}: family mallows needs at least two items", head.source));
 
-  const tensor::CountSource again = [&](std::span<const ItemId> deleted) {
-    tensor::TopCounts rest(n - deleted.size());
+  const mallows_tensor::CountSource again = [&](std::span<const ItemId> deleted) {
+    mallows_tensor::TopCounts rest(n - deleted.size());
     rankings.rewind();
-    while (!should_stop(run) && rankings.next(piece)) rest.add(tensor::count_rankings(piece, n, run.threads, deleted));
+    while (!should_stop(run) && rankings.next(piece)) rest.add(mallows_tensor::count_rankings(piece, n, run.threads, deleted));
     return rest;
   };
-  FitResult result = from_learned(tensor::learn_two_mallows(counts, again, learn_options(run), run.seed), head.items);
+  FitResult result = from_learned(mallows_tensor::learn_two_mallows(counts, again, learn_options(run), run.seed), head.items);
 
   Evaluation total(n);
   rankings.rewind();

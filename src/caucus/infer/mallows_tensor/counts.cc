@@ -5,7 +5,7 @@
 
 #include "caucus/base/parallel.h"
 
-namespace caucus::tensor {
+namespace caucus::mallows_tensor {
 
 TopCounts::TopCounts(std::size_t num_items)
     : num_items_(num_items),
@@ -75,4 +75,4 @@ TopCounts count_rankings(const RankingSet& rankings, std::size_t num_items, int 
       [](TopCounts& total, const TopCounts& part) { total.add(part); });
 }
 
-}  // namespace caucus::tensor
+}  // namespace caucus::mallows_tensor

@@ -8,7 +8,7 @@
 
 #include "caucus/data/ranking.h"
 
-namespace caucus::tensor {
+namespace caucus::mallows_tensor {
 
 // Weighted counts of complete rankings of n items. Addable, so any split of the data gives the same sums; n^3 + n^3/6 numbers,
 // whatever the number of rankings. Whole-number weights are summed without rounding.
@@ -62,4 +62,4 @@ TopCounts count_rankings(const RankingSet& rankings, std::size_t num_items, int 
 // off. A stream that has gone by answers only the first; then the degenerate branch stays with the counts it has.
 using CountSource = std::function<TopCounts(std::span<const ItemId> deleted)>;
 
-}  // namespace caucus::tensor
+}  // namespace caucus::mallows_tensor

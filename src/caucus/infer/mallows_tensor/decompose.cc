@@ -7,7 +7,7 @@
 
 #include "caucus/infer/mallows_tensor/pair.h"
 
-namespace caucus::tensor {
+namespace caucus::mallows_tensor {
 namespace {
 
 using Eigen::Index;
@@ -219,4 +219,4 @@ TopK infer_top_k(const TopCounts& counts, const Partition& partition, const Deco
   return top;
 }
 
-}  // namespace caucus::tensor
+}  // namespace caucus::mallows_tensor

@@ -10,7 +10,7 @@
 #include "caucus/base/random.h"
 #include "caucus/infer/mallows_tensor/counts.h"
 
-namespace caucus::tensor {
+namespace caucus::mallows_tensor {
 
 using Partition = std::array<std::vector<ItemId>, 3>;
 
@@ -52,4 +52,4 @@ TopK infer_top_k(const TopCounts& counts, const Partition& partition, const Deco
 // Slope of log x over rank, minus, for a descending sequence of first-position probabilities; each weighs as it is large.
 double theta_from_first(const std::vector<double>& descending, double floor);
 
-}  // namespace caucus::tensor
+}  // namespace caucus::mallows_tensor

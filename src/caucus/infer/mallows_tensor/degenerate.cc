@@ -7,7 +7,7 @@
 #include "caucus/base/random.h"
 #include "caucus/infer/mallows_tensor/learn.h"
 
-namespace caucus::tensor {
+namespace caucus::mallows_tensor {
 namespace {
 
 std::vector<ItemId> by_first(const TopCounts& counts) {
@@ -293,4 +293,4 @@ Degenerate handle_degenerate_cases(const TopCounts& counts, const CountSource& s
   return result;
 }
 
-}  // namespace caucus::tensor
+}  // namespace caucus::mallows_tensor

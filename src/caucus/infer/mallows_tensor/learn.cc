@@ -10,7 +10,7 @@
 #include "caucus/base/random.h"
 #include "caucus/infer/mallows_tensor/recover.h"
 
-namespace caucus::tensor {
+namespace caucus::mallows_tensor {
 namespace {
 
 double threshold_of(const TopCounts& counts, const LearnOptions& options) {
@@ -190,4 +190,4 @@ LearnResult learn_two_mallows(const TopCounts& counts, const CountSource& source
   return result;
 }
 
-}  // namespace caucus::tensor
+}  // namespace caucus::mallows_tensor

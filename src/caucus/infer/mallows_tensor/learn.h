@@ -15,7 +15,7 @@
 #include "caucus/infer/mallows_tensor/pair.h"
 #include "caucus/infer/mallows_tensor/score.h"
 
-namespace caucus::tensor {
+namespace caucus::mallows_tensor {
 
 // The fewest items whose top-3 tensor can be cut into three parts of two.
 inline constexpr std::size_t min_partition_items = 6;
@@ -93,4 +93,4 @@ Candidate explain_by_one_ranking(const TopCounts& counts);
 // `counts` with nothing deleted. Fewer than two items: UsageError.
 LearnResult learn_two_mallows(const TopCounts& counts, const CountSource& source, const LearnOptions& options, std::uint64_t seed);
 
-}  // namespace caucus::tensor
+}  // namespace caucus::mallows_tensor

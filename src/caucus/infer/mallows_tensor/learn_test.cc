@@ -4,7 +4,7 @@
 
 #include "caucus/infer/mallows_tensor/testing.h"
 
-namespace caucus::tensor {
+namespace caucus::mallows_tensor {
 namespace {
 
 // What a thousand random mixtures of six items come to, by the full method and by the paper's steps alone.
@@ -110,4 +110,4 @@ TEST(MallowsTensor, ReverseRankingIsSeenByTopThreeAndNotByPairs) {
 }
 
 }  // namespace
-}  // namespace caucus::tensor
+}  // namespace caucus::mallows_tensor

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-namespace caucus::tensor {
+namespace caucus::mallows_tensor {
 namespace {
 
 // Z_0..Z_n, Z_m = 1 + q + .. + q^(m-1).
@@ -85,4 +85,4 @@ std::vector<double> log_rankings_at_distance(std::size_t n) {
   return share;
 }
 
-}  // namespace caucus::tensor
+}  // namespace caucus::mallows_tensor

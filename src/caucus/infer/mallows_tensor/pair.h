@@ -8,7 +8,7 @@
 
 #include "caucus/data/ranking.h"
 
-namespace caucus::tensor {
+namespace caucus::mallows_tensor {
 
 struct MallowsPair {
   std::array<double, 2> weight{0.5, 0.5};
@@ -55,4 +55,4 @@ std::size_t kendall(const std::vector<ItemId>& a, const std::vector<ItemId>& b);
 // log of the number of rankings of n items at each distance 0 .. n(n-1)/2 from a given one (Mahonian numbers).
 std::vector<double> log_rankings_at_distance(std::size_t n);
 
-}  // namespace caucus::tensor
+}  // namespace caucus::mallows_tensor

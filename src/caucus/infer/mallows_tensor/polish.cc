@@ -6,10 +6,11 @@
 
 #include "caucus/base/numeric.h"
 #include "caucus/base/parallel.h"
+#include "caucus/infer/squarem.h"
 #include "caucus/model/consensus.h"
 #include "caucus/model/stage.h"
 
-namespace caucus::tensor {
+namespace caucus::mallows_tensor {
 namespace {
 
 struct LogDensity {
@@ -255,7 +256,7 @@ PolishResult PairPolisher::run(MallowsPair start, const PolishOptions& options) 
   for (double& weight : now.weight) weight /= sum;
 
   const auto stopped = [&] { return options.stop && options.stop(); };
-  // log weight ratio and log scales: where SQUAREM (Varadhan & Roland 2008, S3) extrapolates.
+  // log weight ratio and log scales: where SQUAREM extrapolates.
   const auto coordinates = [](const MallowsPair& pair) {
     return std::array<double, 3>{std::log(std::max(pair.weight[0], 1e-300) / std::max(pair.weight[1], 1e-300)),
                                  std::log(std::max(pair.theta[0], 1e-12)), std::log(std::max(pair.theta[1], 1e-12))};
@@ -291,22 +292,11 @@ PolishResult PairPolisher::run(MallowsPair start, const PolishOptions& options) 
       MallowsPair next = two;
       if (options.accelerate) {
         const auto x0 = coordinates(now), x1 = coordinates(one), x2 = coordinates(two);
-        double rr = 0.0, vv = 0.0;
-        std::array<double, 3> r{}, v{};
-        for (std::size_t i = 0; i < 3; ++i) {
-          r[i] = x1[i] - x0[i];
-          v[i] = x2[i] - x1[i] - r[i];
-          rr += r[i] * r[i];
-          vv += v[i] * v[i];
-        }
-        if (vv > 0.0 && rr > vv) {
-          const double alpha = -std::min(std::sqrt(rr / vv), 1e4);
-          std::array<double, 3> x{};
-          for (std::size_t i = 0; i < 3; ++i) x[i] = x0[i] - 2.0 * alpha * r[i] + alpha * alpha * v[i];
+        if (const auto x = squarem(x0, x1, x2, 1e4)) {
           MallowsPair far = two;
-          far.weight[0] = 1.0 / (1.0 + std::exp(-std::clamp(x[0], -40.0, 40.0)));
+          far.weight[0] = 1.0 / (1.0 + std::exp(-std::clamp((*x)[0], -40.0, 40.0)));
           far.weight[1] = 1.0 - far.weight[0];
-          for (std::size_t i = 0; i < 2; ++i) far.theta[i] = std::clamp(std::exp(std::min(x[i + 1], 5.0)), 1e-6, max_pair_theta);
+          for (std::size_t i = 0; i < 2; ++i) far.theta[i] = std::clamp(std::exp(std::min((*x)[i + 1], 5.0)), 1e-6, max_pair_theta);
           MallowsPair after;
           const double reached = step(counts, far, false, after);
           ++result.iterations;
@@ -385,4 +375,4 @@ PolishResult PairPolisher::run_best(std::span<const MallowsPair> starts, std::si
   return best;
 }
 
-}  // namespace caucus::tensor
+}  // namespace caucus::mallows_tensor

@@ -16,7 +16,7 @@
 #include "caucus/infer/mallows_tensor/pair.h"
 #include "caucus/result/fit_summary.h"
 
-namespace caucus::tensor {
+namespace caucus::mallows_tensor {
 
 struct PolishOptions {
   int iterations = 5000;     // most EM iterations
@@ -85,4 +85,4 @@ class PairPolisher {
   std::vector<double> log_at_distance_;
 };
 
-}  // namespace caucus::tensor
+}  // namespace caucus::mallows_tensor

@@ -7,7 +7,7 @@
 #include "caucus/infer/mallows_tensor/start.h"
 #include "caucus/infer/mallows_tensor/testing.h"
 
-namespace caucus::tensor {
+namespace caucus::mallows_tensor {
 namespace {
 
 double slow_log_likelihood(const RankingSet& rankings, const MallowsPair& pair) {
@@ -189,4 +189,4 @@ TEST(TensorStart, TakesBallotsOfThreePlacesAndRefusesShorter) {
 }
 
 }  // namespace
-}  // namespace caucus::tensor
+}  // namespace caucus::mallows_tensor

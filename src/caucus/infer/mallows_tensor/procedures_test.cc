@@ -9,7 +9,7 @@
 #include "caucus/infer/mallows_tensor/score.h"
 #include "caucus/infer/mallows_tensor/testing.h"
 
-namespace caucus::tensor {
+namespace caucus::mallows_tensor {
 namespace {
 
 TEST(TopCounts, CountWhatTheySay) {
@@ -287,4 +287,4 @@ TEST(LearnTwoMallows, SampleOfTwentyThousand) {
 }
 
 }  // namespace
-}  // namespace caucus::tensor
+}  // namespace caucus::mallows_tensor

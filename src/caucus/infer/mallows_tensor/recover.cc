@@ -6,7 +6,7 @@
 
 #include "caucus/model/assignment.h"
 
-namespace caucus::tensor {
+namespace caucus::mallows_tensor {
 namespace {
 
 std::vector<ItemId> sort_by(const std::vector<double>& key) {
@@ -202,4 +202,4 @@ MallowsPair assign_ranks(const TopCounts& counts, MallowsPair pair, ItemId star)
   return pair;
 }
 
-}  // namespace caucus::tensor
+}  // namespace caucus::mallows_tensor

@@ -11,7 +11,7 @@
 #include "caucus/infer/mallows_tensor/decompose.h"
 #include "caucus/infer/mallows_tensor/pair.h"
 
-namespace caucus::tensor {
+namespace caucus::mallows_tensor {
 
 // An item that is often first in one model and hardly ever in the other.
 struct Pivot {
@@ -38,4 +38,4 @@ MallowsPair assign_ranks(const TopCounts& counts, MallowsPair pair, ItemId condi
 // The item whose first-position probabilities differ most between the models, in standard errors of its frequency.
 ItemId most_telling_item(const TopCounts& counts, const TopK& top);
 
-}  // namespace caucus::tensor
+}  // namespace caucus::mallows_tensor

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace caucus::tensor {
+namespace caucus::mallows_tensor {
 namespace {
 
 constexpr double tiny = 1e-300;
@@ -230,4 +230,4 @@ double MomentScore::largest_error(const MallowsPair& pair) const {
   return worst;
 }
 
-}  // namespace caucus::tensor
+}  // namespace caucus::mallows_tensor

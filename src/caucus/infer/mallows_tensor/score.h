@@ -8,7 +8,7 @@
 #include "caucus/infer/mallows_tensor/counts.h"
 #include "caucus/infer/mallows_tensor/pair.h"
 
-namespace caucus::tensor {
+namespace caucus::mallows_tensor {
 
 // Composite log-likelihood of the counts: log-likelihood of the top-3 sets plus the mean over items i of that of (first item,
 // position of i). Each part is a likelihood of a partition of all rankings, so with exact moments the truth maximises the sum.
@@ -55,4 +55,4 @@ class MomentScore {
   std::vector<Triple> triples_;
 };
 
-}  // namespace caucus::tensor
+}  // namespace caucus::mallows_tensor

@@ -11,7 +11,7 @@
 #include "caucus/base/parallel.h"
 #include "caucus/base/random.h"
 
-namespace caucus::tensor {
+namespace caucus::mallows_tensor {
 namespace {
 
 constexpr std::size_t max_active_items = 60;
@@ -222,4 +222,4 @@ std::vector<std::uint32_t> tensor_labels(const RankingSet& rankings, Unranked un
   return labels;
 }
 
-}  // namespace caucus::tensor
+}  // namespace caucus::mallows_tensor

@@ -7,7 +7,7 @@
 
 #include "caucus/data/ranking.h"
 
-namespace caucus::tensor {
+namespace caucus::mallows_tensor {
 
 struct TensorStart {
   std::vector<double> weight;              // K, sums to one
@@ -27,4 +27,4 @@ std::vector<double> tensor_memberships(const RankingSet& rankings, Unranked unra
 // The most probable component of each distinct ranking.
 std::vector<std::uint32_t> tensor_labels(const RankingSet& rankings, Unranked unranked, const TensorStart& start, int threads);
 
-}  // namespace caucus::tensor
+}  // namespace caucus::mallows_tensor

@@ -14,7 +14,7 @@
 #include "caucus/infer/mallows_tensor/pair.h"
 #include "caucus/model/mallows.h"
 
-namespace caucus::tensor {
+namespace caucus::mallows_tensor {
 
 inline double log_normalizer(double theta, std::size_t n) {
   double sum = 0.0;
@@ -110,4 +110,4 @@ inline RankingSet draw_rankings(const MallowsPair& pair, std::size_t count, std:
                        seed);
 }
 
-}  // namespace caucus::tensor
+}  // namespace caucus::mallows_tensor

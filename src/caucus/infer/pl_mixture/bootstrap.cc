@@ -3,8 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <boost/random/binomial_distribution.hpp>
 #include <cmath>
+#include <map>
+#include <ranges>
 
 #include "caucus/base/error.h"
 #include "caucus/base/parallel.h"
@@ -22,6 +26,51 @@ std::int64_t whole(double weight, RandomStream& random) {
 
 }  // namespace
 
+namespace {
+
+// How often each outcome comes up in `draws` draws: a binomial for each, given those before. Its cost does not depend on the draws.
+std::vector<double> multinomial(std::int64_t draws, std::span<const double> chances, RandomStream& random) {
+  std::vector<double> counts(chances.size(), 0.0);
+  double left = sum(chances);
+  for (std::size_t i = 0; i < chances.size() && draws > 0; left -= chances[i++]) {
+    if (!(chances[i] > 0.0)) continue;
+    const double share = std::min(chances[i] / left, 1.0);
+    const std::int64_t hits = share < 1.0 ? boost::random::binomial_distribution<std::int64_t>(draws, share)(random) : draws;
+    counts[i] = static_cast<double>(hits);
+    draws -= hits;
+  }
+  // What rounding of `left` leaves over.
+  for (std::size_t i = chances.size(); i-- > 0 && draws > 0;)
+    if (chances[i] > 0.0) counts[i] += static_cast<double>(draws), draws = 0;
+  return counts;
+}
+
+// Battles: voters who met the same two items draw from the same two or three outcomes, so their counts are drawn at once.
+RankingSet draw_pairs(const RankingSet& rankings, const std::vector<PlackettLuce>& models, const Parameters& fitted,
+                      RandomStream& random) {
+  std::map<std::pair<ItemId, ItemId>, double> met;
+  for (std::size_t i = 0; i < rankings.size(); ++i)
+    if (const RankingView ranking = rankings[i]; ranking.size() == 2)
+      met[std::minmax(ranking[0], ranking[1])] += rankings.weight(i);
+  const bool ties = rankings.has_ties() && !fitted.ties.orders.empty();
+  RankingSetBuilder builder;
+  for (const auto& [pair, weight] : met) {
+    const std::array<std::array<ItemId, 2>, 3> outcomes{
+        {{pair.first, pair.second}, {pair.second, pair.first}, {pair.first, pair.second}}};
+    constexpr std::array<std::array<std::uint8_t, 2>, 3> ends{{{1, 1}, {1, 1}, {0, 1}}};
+    std::vector<double> chances(ties ? 3 : 2, 0.0);
+    for (std::size_t o = 0; o < chances.size(); ++o)
+      for (std::size_t k = 0; k < models.size(); ++k)
+        chances[o] += fitted.weights[k] * std::exp(models[k].log_prob(RankingView(outcomes[o], ends[o].data()), Unranked::absent));
+    const std::vector<double> counts = multinomial(whole(weight, random), chances, random);
+    for (std::size_t o = 0; o < counts.size(); ++o)
+      if (counts[o] > 0.0) builder.add(outcomes[o], counts[o], ends[o]);
+  }
+  return builder.build();
+}
+
+}  // namespace
+
 Dataset bootstrap_sample(const Dataset& data, const Parameters& fitted, Bootstrap kind, std::uint64_t seed, std::uint64_t index) {
   RandomStream random(seed, Purpose::bootstrap, index);
   Dataset sample;
@@ -30,16 +79,9 @@ Dataset bootstrap_sample(const Dataset& data, const Parameters& fitted, Bootstra
   sample.source = data.source;
   const RankingSet& rankings = data.rankings;
   if (kind == Bootstrap::nonparametric) {
-    // Counts of the distinct rankings: as many draws as there are rankings, by bisection on cumulated weights.
-    std::vector<double> cumulated, counts(rankings.size(), 0.0);
-    double total = 0.0;
-    for (std::size_t i = 0; i < rankings.size(); ++i) cumulated.push_back(total += rankings.weight(i));
-    const auto draws = std::max<std::int64_t>(1, std::llround(total));
-    for (std::int64_t d = 0; d < draws; ++d) {
-      const auto found = std::ranges::upper_bound(cumulated, random.uniform() * total);
-      counts[std::min<std::size_t>(static_cast<std::size_t>(found - cumulated.begin()), counts.size() - 1)] += 1.0;
-    }
-    sample.rankings = rankings.with_weights(std::move(counts));
+    const double total = rankings.total_weight();
+    sample.rankings =
+        rankings.with_weights(multinomial(std::max<std::int64_t>(1, std::llround(total)), rankings.weights(), random));
     return sample;
   }
   std::vector<PlackettLuce> models;
@@ -47,6 +89,20 @@ Dataset bootstrap_sample(const Dataset& data, const Parameters& fitted, Bootstra
     const auto utilities = fitted.component(k);
     models.emplace_back(std::vector<double>(utilities.begin(), utilities.end()), fitted.ties);
   }
+  const bool battles = data.unranked == Unranked::absent && rankings.items().size() <= 2 * rankings.size() &&
+                       std::ranges::none_of(std::views::iota(std::size_t{0}, rankings.size()),
+                                            [&](std::size_t i) { return rankings.length(i) > 2; });
+  if (battles) {
+    sample.rankings = draw_pairs(rankings, models, fitted, random);
+    return sample;
+  }
+  // Voter by voter: hours, and more, for weights that are no counts of people.
+  if (constexpr double most = 1e7; rankings.total_weight() > most)
+    throw DataError(
+        fmt::format("{}: a parametric bootstrap would draw {:.3g} rankings each time, more than {:g}; say --bootstrap-kind "
+                    "nonparametric, or divide the "
+                    "weights",
+                    data.source, rankings.total_weight(), most));
   RankingSetBuilder builder;
   std::vector<ItemId> items;
   std::vector<std::uint8_t> ends;
@@ -73,10 +129,6 @@ Dataset bootstrap_sample(const Dataset& data, const Parameters& fitted, Bootstra
 
 BootstrapResult bootstrap(const Dataset& data, const Parameters& fitted, const std::vector<Pieces>& pieces, const Options& options,
                           double strength, const Run& run, StopReason& stop_reason) {
-  if (constexpr double most = 1e7; data.rankings.total_weight() > most)
-    throw DataError(
-        fmt::format("{}: a bootstrap would draw {:.3g} rankings each time, more than {:g}; leave it out, or divide the weights",
-                    data.source, data.rankings.total_weight(), most));
   const auto samples = static_cast<std::size_t>(options.bootstrap);
   const std::size_t num = fitted.num_components();
   std::vector<Parameters> estimates(samples);

@@ -271,6 +271,39 @@ TEST(Bootstrap, AgreesWithTheInformationAndKeepsBallotLengths) {
   EXPECT_EQ(before, after);
 }
 
+// Battles are drawn as counts: the outcomes of one pair, ties among them, come up as often as the mixture says.
+TEST(Bootstrap, BattlesAreDrawnAsCounts) {
+  Dataset data;
+  data.items = testing::names(3);
+  data.unranked = Unranked::absent;
+  RankingSetBuilder builder;
+  const std::vector<ItemId> won{0, 1}, lost{1, 0};
+  builder.add(won, 30000.0);
+  builder.add(lost, 20000.0);
+  builder.add(won, 50000.0, std::vector<std::uint8_t>{0, 1});
+  data.rankings = builder.build();
+  Parameters fitted = testing::random_parameters(2, 3, 5);
+  fitted.ties = {{2}, {std::log(0.8)}};
+  for (const Bootstrap kind : {Bootstrap::parametric, Bootstrap::nonparametric}) {
+    const Dataset sample = bootstrap_sample(data, fitted, kind, 1, 0);
+    EXPECT_EQ(sample.rankings.total_weight(), 100000.0);
+    ASSERT_EQ(sample.rankings.size(), 3u);
+    for (std::size_t i = 0; i < 3; ++i) {
+      double chance = 0.0;
+      if (kind == Bootstrap::parametric)
+        for (std::size_t k = 0; k < 2; ++k) {
+          const std::vector<double> utilities(fitted.component(k).begin(), fitted.component(k).end());
+          chance +=
+              fitted.weights[k] * std::exp(PlackettLuce(utilities, fitted.ties).log_prob(sample.rankings[i], Unranked::absent));
+        }
+      else
+        chance = data.rankings.weight(i) / 100000.0;
+      // Standard deviation at most 0.0016; 5.5 of it.
+      EXPECT_NEAR(sample.rankings.weight(i) / 100000.0, chance, 0.0088) << i;
+    }
+  }
+}
+
 Dataset from_orders(std::size_t n, const std::vector<std::vector<ItemId>>& orders, Unranked unranked = Unranked::last) {
   Dataset data;
   data.items = testing::names(n);

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "caucus/base/random.h"
+#include "caucus/infer/squarem.h"
 
 namespace caucus::pl_mixture {
 
@@ -170,20 +171,10 @@ class Driver {
       return x;
     };
     const auto x0 = coordinates(zero.parameters), x1 = coordinates(one.parameters), x2 = coordinates(two.parameters);
-    double rr = 0.0, vv = 0.0;
-    for (std::size_t j = 0; j < x0.size(); ++j) {
-      const double r = x1[j] - x0[j], v = x2[j] - 2.0 * x1[j] + x0[j];
-      rr += r * r;
-      vv += v * v;
-    }
-    if (!(vv > 0.0)) return two;
-    const double a = -std::clamp(std::sqrt(rr / vv), 1.0, 64.0);
-    if (a == -1.0) return two;
+    const auto x = squarem(x0, x1, x2, 64.0);
+    if (!x) return two;
     Parameters next = two.parameters;
-    const auto value = [&](std::size_t j) {
-      const double r = x1[j] - x0[j], v = x2[j] - 2.0 * x1[j] + x0[j];
-      return x0[j] - 2.0 * a * r + a * a * v;
-    };
+    const auto value = [&](std::size_t j) { return (*x)[j]; };
     const std::size_t utilities = next.utilities.size(), num = next.num_components();
     for (std::size_t j = 0; j < utilities; ++j) next.utilities[j] = value(j);
     if (!options_.fixed_weights && num > 1) {

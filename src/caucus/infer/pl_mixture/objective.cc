@@ -4,9 +4,6 @@
 #include <cmath>
 #include <map>
 
-#include "caucus/base/parallel.h"
-#include "caucus/model/plackett_luce_ties.h"
-
 namespace caucus::pl_mixture {
 
 namespace {
@@ -47,11 +44,19 @@ Objective::Objective(const Dataset& data, std::size_t num_components, double str
     tie_orders_.push_back(order);
     tie_counts_.push_back(count);
   }
+  tie_batch_ = std::make_shared<TieBatch>(make_tie_batch(data, tie_orders_));
 }
 
 Objective::Objective(const Objective& other, std::size_t num_components, int threads) : Objective(other) {
   num_components_ = num_components;
   threads_ = threads;
+}
+
+double Objective::stored_numbers(double tie_cost) const {
+  if (!has_ties()) return static_cast<double>(data_->rankings.items().size());
+  double polynomials = 1.0;
+  for (int order : tie_orders_) polynomials += order;
+  return static_cast<double>(tie_batch_->items.size()) * (1.0 + tie_cost * polynomials);
 }
 
 Evaluation Objective::evaluate(const Parameters& parameters, std::vector<double>* posterior) const {
@@ -116,74 +121,51 @@ Evaluation Objective::evaluate_strict(const Parameters& parameters, std::vector<
 }
 
 Evaluation Objective::evaluate_ties(const Parameters& parameters, std::vector<double>* posterior, std::vector<double>* rows) const {
-  const std::size_t n = num_items(), num = num_components_, orders = tie_orders_.size();
-  const RankingSet& rankings = data_->rankings;
-  const std::span<const double> log_delta = parameters.ties.log_delta;
+  const std::size_t n = num_items(), num = num_components_, orders = tie_orders_.size(), lanes = padded_components(num);
+  const TieBatch& batch = *tie_batch_;
+  const std::size_t count = batch.count();
   std::vector<double> delta;
-  for (double value : log_delta) delta.push_back(std::exp(value));
-  std::vector<std::vector<double>> log_worths(num), powers(num);
+  for (double value : parameters.ties.log_delta) delta.push_back(std::exp(value));
+  std::vector<double> powers(n * (orders + 1) * lanes, 1.0), log_worths(n * lanes, 0.0), log_prior(lanes, -infinity);
   for (std::size_t k = 0; k < num; ++k) {
-    log_worths[k] = shifted(parameters.component(k));
-    TieSweep(tie_orders_, n).fill_powers(log_worths[k], powers[k]);
-  }
-  if (posterior != nullptr) posterior->assign(rankings.size() * num, 0.0);
-  if (rows != nullptr) rows->assign(rankings.size(), 0.0);
-
-  const auto zero = [&] {
-    Evaluation e;
-    e.responsibility.assign(num, 0.0);
-    e.wins.assign(num * n, 0.0);
-    e.expected.assign(num * n, 0.0);
-    e.tie_expected.assign(orders, 0.0);
-    return e;
-  };
-  const auto body = [&](Evaluation& e, std::size_t begin, std::size_t end) {
-    std::vector<TieSweep> sweeps(num, TieSweep(tie_orders_, n));
-    std::vector<ItemId> rest;
-    std::vector<char> listed(n);
-    std::vector<double> joint(num);
-    for (std::size_t i = begin; i < end; ++i) {
-      const RankingView ranking = rankings[i];
-      const double weight = rankings.weight(i);
-      if (posterior != nullptr) std::ranges::copy(parameters.weights, posterior->begin() + static_cast<std::ptrdiff_t>(i * num));
-      if (!(weight > 0.0) || !informative(ranking, n, data_->unranked)) continue;
-      rest.clear();
-      if (data_->unranked == Unranked::last && ranking.size() < n) {
-        std::ranges::fill(listed, 0);
-        for (ItemId item : ranking.items()) listed[item] = 1;
-        for (std::size_t j = 0; j < n; ++j)
-          if (listed[j] == 0) rest.push_back(static_cast<ItemId>(j));
-      }
-      for (std::size_t k = 0; k < num; ++k) {
-        const double log_weight = parameters.weights[k] > 0.0 ? std::log(parameters.weights[k]) : -infinity;
-        joint[k] = log_weight + sweeps[k].log_prob(ranking, rest, powers[k], log_worths[k], log_delta, delta);
-      }
-      const double total = log_sum_exp(joint);
-      e.loglik += weight * total;
-      if (rows != nullptr) (*rows)[i] = total;
-      for (std::size_t k = 0; k < num; ++k) {
-        const double membership = std::exp(joint[k] - total), q = weight * membership;
-        if (posterior != nullptr) (*posterior)[i * num + k] = membership;
-        e.responsibility[k] += q;
-        if (!(q > 0.0)) continue;
-        sweeps[k].accumulate(q, powers[k], delta, std::span(e.expected).subspan(k * n, n), e.tie_expected);
-        ranking.for_each_group([&](std::span<const ItemId> group) {
-          for (ItemId item : group) e.wins[k * n + item] += q / static_cast<double>(group.size());
-        });
-      }
+    if (parameters.weights[k] > 0.0) log_prior[k] = std::log(parameters.weights[k]);
+    const std::vector<double> utilities = shifted(parameters.component(k));
+    for (std::size_t i = 0; i < n; ++i) {
+      log_worths[i * lanes + k] = utilities[i];
+      for (std::size_t o = 0; o <= orders; ++o)
+        powers[(i * (orders + 1) + o) * lanes + k] = std::exp(o == 0 ? utilities[i] : utilities[i] / tie_orders_[o - 1]);
     }
-  };
-  const auto fold = [](Evaluation& total, const Evaluation& part) {
-    total.loglik += part.loglik;
-    const auto add = [](std::vector<double>& a, const std::vector<double>& b) {
-      for (std::size_t i = 0; i < a.size(); ++i) a[i] += b[i];
-    };
-    add(total.responsibility, part.responsibility);
-    add(total.wins, part.wins);
-    add(total.expected, part.expected);
-    add(total.tie_expected, part.tie_expected);
-  };
-  return parallel_fold(Blocks(rankings.size(), 64), threads_, zero, body, fold);
+  }
+  std::vector<double> kept(posterior != nullptr ? count * num : 0), row_kept(rows != nullptr ? count : 0);
+  const TieInput input{powers,
+                       log_worths,
+                       log_prior,
+                       delta,
+                       parameters.ties.log_delta,
+                       num,
+                       posterior != nullptr ? kept.data() : nullptr,
+                       rows != nullptr ? row_kept.data() : nullptr};
+  TieSums sums = run_tie_pass(batch, input, threads_);
+  Evaluation result;
+  result.loglik = sums.loglik;
+  result.responsibility.assign(sums.responsibility.begin(), sums.responsibility.begin() + static_cast<std::ptrdiff_t>(num));
+  result.tie_expected = std::move(sums.tie_expected);
+  for (std::size_t k = 0; k < num; ++k)
+    for (std::size_t i = 0; i < n; ++i) {
+      result.wins.push_back(sums.wins[i * lanes + k]);
+      result.expected.push_back(sums.expected[i * lanes + k]);
+    }
+  if (posterior != nullptr) {
+    posterior->resize(data_->rankings.size() * num);
+    for (std::size_t i = 0; i < posterior->size(); ++i) (*posterior)[i] = parameters.weights[i % num];
+    for (std::size_t r = 0; r < count; ++r)
+      for (std::size_t k = 0; k < num; ++k) (*posterior)[batch.source[r] * num + k] = kept[r * num + k];
+  }
+  if (rows != nullptr) {
+    rows->assign(data_->rankings.size(), 0.0);
+    for (std::size_t r = 0; r < count; ++r) (*rows)[batch.source[r]] = row_kept[r];
+  }
+  return result;
 }
 
 void Objective::add_penalty(const Parameters& parameters, Evaluation& evaluation) const {

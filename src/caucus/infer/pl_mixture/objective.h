@@ -6,6 +6,7 @@
 
 #include "caucus/infer/pl_mixture/batch.h"
 #include "caucus/infer/pl_mixture/parameters.h"
+#include "caucus/infer/pl_mixture/tie_batch.h"
 
 namespace caucus::pl_mixture {
 
@@ -42,6 +43,9 @@ class Objective {
   const std::vector<int>& tie_orders() const { return tie_orders_; }
   const std::vector<double>& tie_counts() const { return tie_counts_; }
 
+  // What a pass touches for one component: items, with ties times 1 + tie_cost for each symmetric polynomial they enter.
+  double stored_numbers(double tie_cost) const;
+
   // posterior, if given, receives the memberships: K numbers per distinct ranking of the data set.
   Evaluation evaluate(const Parameters& parameters, std::vector<double>* posterior = nullptr) const;
   // log P of every distinct ranking.
@@ -57,6 +61,7 @@ class Objective {
   double strength_;
   int threads_;
   std::shared_ptr<const Batch> batch_;  // strict rankings only, else empty
+  std::shared_ptr<const TieBatch> tie_batch_;
   std::vector<int> tie_orders_;
   std::vector<double> tie_counts_;
   double total_weight_ = 0.0;

@@ -123,21 +123,26 @@ TEST(Kernel, FarApartUtilitiesNeitherUnderflowNorCancel) {
     for (std::size_t i = 0; i < n; ++i)
       p.component(k)[i] = k == 1 ? -1.5 * static_cast<double>(i) : 1.5 * static_cast<double>(i) * (k == 0 ? 1.0 : 0.1);
   p.center_all();
-  for (const Kind kind : {Kind::complete, Kind::top}) {
+  for (const Kind kind : {Kind::complete, Kind::top, Kind::ties}) {
     const Dataset data = testing::draw(testing::random_parameters(2, n, 3), 200, kind, 8);
     const Objective objective(data, 3, 0.0, 1);
+    p.ties = initial_ties(objective);
     const double slow = testing::slow_loglik(data, p);
     EXPECT_NEAR(objective.evaluate(p).loglik, slow, 1e-10 * std::abs(slow));
   }
 }
 
 TEST(Kernel, SameBitsOnAnyNumberOfThreads) {
-  const Dataset data = testing::draw(testing::random_parameters(3, 12, 3), 30000, Kind::top, 8);
-  const Parameters p = testing::random_parameters(3, 12, 4);
-  const Evaluation one = Objective(data, 3, 0.0, 1).evaluate(p), four = Objective(data, 3, 0.0, 4).evaluate(p);
-  EXPECT_EQ(one.loglik, four.loglik);
-  EXPECT_EQ(one.wins, four.wins);
-  EXPECT_EQ(one.expected, four.expected);
+  for (const Kind kind : {Kind::top, Kind::ties}) {
+    const Dataset data = testing::draw(testing::random_parameters(3, 12, 3), 30000, kind, 8);
+    Parameters p = testing::random_parameters(3, 12, 4);
+    p.ties = initial_ties(Objective(data, 3, 0.0, 1));
+    const Evaluation one = Objective(data, 3, 0.0, 1).evaluate(p), four = Objective(data, 3, 0.0, 4).evaluate(p);
+    EXPECT_EQ(one.loglik, four.loglik);
+    EXPECT_EQ(one.wins, four.wins);
+    EXPECT_EQ(one.expected, four.expected);
+    EXPECT_EQ(one.tie_expected, four.tie_expected);
+  }
 }
 
 TEST(QuasiVariances, ExactWhereContrastsAreSums) {

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <memory>
 
+#include "caucus/data/weights.h"
 #include "caucus/infer/multistart.h"
 #include "caucus/infer/pl_mixture/start.h"
 #include "caucus/infer/regroup.h"
@@ -16,13 +17,14 @@ namespace {
 // Work is counted in stored items times lanes, and passes over them: about a nanosecond each. A step has its own cost, of some 60
 // operations per parameter.
 constexpr double budget = 1.2e9, most_per_pass = 1.2e6, part_per_pass = 4e5;
-constexpr double tie_cost = 12.0;  // of a scalar tie pass, in units of the strict one
+// A run of many is not worth more passes than this: what creeps on has come apart, and the best is polished to its end.
+constexpr int most_passes = 600, attempt_passes = 30;
+constexpr double tie_cost = 2.0;  // of one symmetric polynomial, in units of the strict pass
 
 double pass_cost(const Objective& objective) {
   const auto lanes = static_cast<double>(padded_components(objective.num_components()));
-  const auto stored = static_cast<double>(objective.data().rankings.items().size());
   const auto parameters = static_cast<double>(objective.num_components() * objective.num_items());
-  return lanes * stored * (objective.has_ties() ? tie_cost : 1.0) + 60.0 * parameters + 2000.0;
+  return lanes * objective.stored_numbers(tie_cost) + 60.0 * parameters + 2000.0;
 }
 
 // Enough of the rankings to tell optima apart, or nothing where all are few. Not with ties: a part might lack a tie order.
@@ -71,12 +73,10 @@ class Problem {
     const std::string phase = restarts_ == 1   ? std::string(name_of(options_.method))
                               : restarts_ == 0 ? fmt::format("start {}", number + 1)
                                                : fmt::format("start {} of {}", number + 1, restarts_ + warm_);
-    return go(*seen_, first_point(number), options_.iterations, phase);
+    return go(*seen_, first_point(number), passes_of_a_run(), phase);
   }
   std::vector<Parameters> moves(const Solution& best, int time) const {
-    Standing standing;
-    seen_->evaluate(best.parameters, &standing.memberships);
-    standing.log_probs = seen_->row_logliks(best.parameters);
+    const Standing standing = standing_of(best);
     RandomStream random(run_.seed, Purpose::permute, static_cast<std::uint64_t>(time));
     std::vector<Parameters> points;
     for (const Regrouping& move : starts_->regrouper().moves(standing, objective_.num_components(), random)) {
@@ -92,8 +92,27 @@ class Problem {
     }
     return points;
   }
-  Solution attempt(const Parameters& point) { return go(*seen_, point, 15, "moves"); }
-  Solution finish(Solution solution) { return go_on(*seen_, std::move(solution), options_.iterations, "moves"); }
+  std::vector<Parameters> cross(const Solution& one, const Solution& two, int time) const {
+    const Standing standing_one = standing_of(one), standing_two = standing_of(two);
+    RandomStream random(run_.seed, Purpose::permute, ~static_cast<std::uint64_t>(time));
+    std::vector<Parameters> points;
+    for (int child = 0; child < 2; ++child) {
+      Parameters point = one.parameters;
+      std::size_t k = 0;
+      for (const GroupOf& from : starts_->regrouper().cross(standing_one, standing_two, objective_.num_components(), random)) {
+        const Parameters& parent = from.second ? two.parameters : one.parameters;
+        std::ranges::copy(parent.component(from.group), point.component(k).begin());
+        if (options_.estimate_weights) point.weights[k] = parent.weights[from.group];
+        ++k;
+      }
+      const double total = sum(point.weights);
+      for (double& weight : point.weights) weight /= total;
+      points.push_back(std::move(point));
+    }
+    return points;
+  }
+  Solution attempt(const Parameters& point) { return go(*seen_, point, attempt_passes, "moves"); }
+  Solution finish(Solution solution) { return go_on(*seen_, std::move(solution), passes_of_a_run(), "moves"); }
   // On all rankings.
   Solution refine(Solution solution) {
     solution.trace.clear();
@@ -114,6 +133,15 @@ class Problem {
   int passes() const { return passes_; }
 
  private:
+  int passes_of_a_run() const {
+    return options_.method == Method::em && restarts_ != 1 ? std::min(most_passes, options_.iterations) : options_.iterations;
+  }
+  Standing standing_of(const Solution& solution) const {
+    Standing standing;
+    seen_->evaluate(solution.parameters, &standing.memberships);
+    standing.log_probs = seen_->row_logliks(solution.parameters);
+    return standing;
+  }
   Parameters first_point(int number) {
     if (number >= warm_) return starts_->make(options_.init, static_cast<std::uint64_t>(number - warm_));
     Parameters start = labelled_start(objective_, run_.labels);
@@ -176,7 +204,8 @@ SearchResult search(const Objective& objective, const Options& options, const Ru
   Problem problem(objective, options, run, restarts);
   MultistartPlan plan;
   if (restarts > 0) plan.starts = restarts + problem.warm();
-  plan.budget = budget;
+  plan.budget = budget * run.effort;
+  plan.least = least_share(effective_size(objective.data().rankings), objective.num_components() * objective.num_items());
   plan.threads = restarts == 1 ? 1 : objective.threads();
   plan.moves = options.method == Method::em;
   plan.refined = problem.on_part() ? 2 : 0;

@@ -123,8 +123,8 @@ Parameters Starts::make(Init kind, std::uint64_t index) {
       break;
     case Init::tensor: {
       // First-position probabilities of the terms of the top-3 tensor are the worths.
-      const tensor::TensorStart terms =
-          tensor::tensor_start(objective_.data().rankings, objective_.num_items(), num, seed_ + index);
+      const mallows_tensor::TensorStart terms =
+          mallows_tensor::tensor_start(objective_.data().rankings, objective_.num_items(), num, seed_ + index);
       start.weights = terms.weight;
       for (std::size_t k = 0; k < num; ++k)
         for (std::size_t i = 0; i < objective_.num_items(); ++i)

@@ -1,4 +1,4 @@
-#include "caucus/infer/mallows_mixture/model.h"
+#include "caucus/infer/mallows_mixture/fitted.h"
 
 #include <fmt/format.h>
 

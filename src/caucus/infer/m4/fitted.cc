@@ -1,4 +1,4 @@
-#include "caucus/infer/m4/model.h"
+#include "caucus/infer/m4/fitted.h"
 
 #include <algorithm>
 #include <cmath>

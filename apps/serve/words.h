@@ -1,0 +1,30 @@
+// What the page asks for, as words of a command line. Nothing from a request becomes a flag of its own choosing or names a file.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace caucus::serve {
+
+using Json = nlohmann::ordered_json;
+
+// What the program beside us can do, as it says itself.
+struct Abilities {
+  Json families;                     // of 'caucus families --json'
+  std::set<std::string> read_flags;  // of 'caucus info --help': those that say how to read a file
+};
+std::set<std::string> flags_in(std::string_view help);
+
+// Flags for a request's "reading". Throws std::invalid_argument with words for the user.
+std::vector<std::string> reading_words(const Json& reading, const Abilities& abilities);
+// The command of a job: {"command": "fit"|"select"|"compare", "family", "families", "groups", "options", "seed", "time_limit",
+// "reading"}.
+std::vector<std::string> job_words(const Json& request, const std::string& file, const Abilities& abilities);
+
+// As one would type it in a shell.
+std::string command_line(const std::vector<std::string>& words);
+
+}  // namespace caucus::serve
