@@ -35,6 +35,14 @@ std::string explain_old_words(const CLI::App& command, int argc, char** argv) {
   return "";
 }
 
+// 'caucus X' runs the program caucus-X that lies beside this one. Returns where there is none.
+void become_neighbor(std::string_view name, char** argv) {
+  if (name.empty() || name.find_first_not_of("abcdefghijklmnopqrstuvwxyz") != std::string_view::npos) return;
+  std::error_code unknown;
+  const std::filesystem::path here = std::filesystem::read_symlink("/proc/self/exe", unknown).parent_path();
+  if (!unknown) execv((here / fmt::format("caucus-{}", name)).c_str(), argv + 1);
+}
+
 // What a command writes must not be a file that it reads: the ballots would be gone.
 void refuse_own_input(const CLI::App& command) {
   static const std::set<std::string, std::less<>> writes{"out",           "report",       "labels", "draws", "draw-assignments",
@@ -51,14 +59,6 @@ void refuse_own_input(const CLI::App& command) {
     for (const std::string& source : read)
       if (std::filesystem::is_regular_file(target, ignored) && std::filesystem::equivalent(target, source, ignored))
         throw IoError(fmt::format("{}: is read by this very command; name another file to write", target));
-}
-
-// 'caucus X' runs the program caucus-X that lies beside this one. Returns where there is none.
-void become_neighbor(std::string_view name, char** argv) {
-  if (name.empty() || name.find_first_not_of("abcdefghijklmnopqrstuvwxyz") != std::string_view::npos) return;
-  std::error_code unknown;
-  const std::filesystem::path here = std::filesystem::read_symlink("/proc/self/exe", unknown).parent_path();
-  if (!unknown) execv((here / fmt::format("caucus-{}", name)).c_str(), argv + 1);
 }
 
 int run(int argc, char** argv, Context& context) {

@@ -14,6 +14,7 @@
 #include "caucus/base/parallel.h"
 #include "caucus/base/random.h"
 #include "caucus/infer/pl_mixture/gibbs.h"
+#include "caucus/infer/pl_mixture/voters.h"
 
 namespace caucus::pl_mixture {
 
@@ -72,6 +73,7 @@ RankingSet draw_pairs(const RankingSet& rankings, const std::vector<PlackettLuce
 }  // namespace
 
 Dataset bootstrap_sample(const Dataset& data, const Parameters& fitted, Bootstrap kind, std::uint64_t seed, std::uint64_t index) {
+  if (data.voters.share()) return bootstrap_voters(data, fitted, kind, seed, index);
   RandomStream random(seed, Purpose::bootstrap, index);
   Dataset sample;
   sample.items = data.items;
