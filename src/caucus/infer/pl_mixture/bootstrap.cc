@@ -98,6 +98,13 @@ Dataset bootstrap_sample(const Dataset& data, const Parameters& fitted, Bootstra
     sample.rankings = draw_pairs(rankings, models, fitted, random);
     return sample;
   }
+  // Voter by voter: hours, and more, for weights that are no counts of people.
+  if (constexpr double most = 1e7; rankings.total_weight() > most)
+    throw DataError(
+        fmt::format("{}: a parametric bootstrap would draw {:.3g} rankings each time, more than {:g}; say --bootstrap-kind "
+                    "nonparametric, or divide the "
+                    "weights",
+                    data.source, rankings.total_weight(), most));
   RankingSetBuilder builder;
   std::vector<ItemId> items;
   std::vector<std::uint8_t> ends;
@@ -124,10 +131,6 @@ Dataset bootstrap_sample(const Dataset& data, const Parameters& fitted, Bootstra
 
 BootstrapResult bootstrap(const Dataset& data, const Parameters& fitted, const std::vector<Pieces>& pieces, const Options& options,
                           double strength, const Run& run, StopReason& stop_reason) {
-  if (constexpr double most = 1e7; data.rankings.total_weight() > most)
-    throw DataError(
-        fmt::format("{}: a bootstrap would draw {:.3g} rankings each time, more than {:g}; leave it out, or divide the weights",
-                    data.source, data.rankings.total_weight(), most));
   const auto samples = static_cast<std::size_t>(options.bootstrap);
   const std::size_t num = fitted.num_components();
   std::vector<Parameters> estimates(samples);
