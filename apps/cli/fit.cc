@@ -1,5 +1,3 @@
-#include "caucus/service/choose.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 
 #include "caucus/base/error.h"
 #include "caucus/base/renamed_options.h"
+#include "caucus/service/choose.h"
 #include "caucus/service/families.h"
 #include "caucus/service/reading.h"
 #include "commands.h"

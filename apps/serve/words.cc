@@ -103,7 +103,8 @@ std::vector<std::string> job_words(const Json& request, const std::string& file,
     if (!names.empty()) add({"--families", fmt::format("{}", fmt::join(names, ","))});
     if (groups != "auto") add({"-k", groups});
   } else {
-    const Json& family = family_of(abilities, request.contains("family") ? text_of(request["family"], "family") : "pl");
+    const Json& family =
+        request.contains("family") ? family_of(abilities, text_of(request["family"], "family")) : abilities.families.at(0);
     add({"--family", family.at("name").get<std::string>()});
     const bool has_groups =
         std::ranges::any_of(family.at("options"), [](const Json& one) { return one.at("name") == "components"; });
