@@ -1,5 +1,5 @@
 # 'make demo' and 'make test' install what is missing, build and run. The rest are shortcuts.
-.PHONY: demo serve test tidy test-report test-serve wheel mutations build bench reproduce hunt fuzz asan tsan coverage docs format clean
+.PHONY: demo serve test tidy test-report test-serve wheel validate mutations build bench reproduce hunt fuzz asan tsan coverage docs format clean
 JOBS ?= $(shell nproc)
 CAUCUS = build/release/caucus
 
@@ -42,6 +42,13 @@ test-serve:
 	@cmake --preset release -DCAUCUS_TESTS=ON -DCAUCUS_SERVE=ON >/dev/null
 	@cmake --build --preset release -j $(JOBS) --target caucus_cli caucus_serve
 	@cd build/release && ctest -R '^serve_' --output-on-failure
+
+# Calibration of every sampler and interval by simulation, and the page that shows it. A run that was stopped goes on. COUNT data sets of each study;
+# QUICK=1: 30 of each, which fails where something is off beyond chance and writes nothing.
+COUNT ?= 1000
+validate: build
+	@$(if $(QUICK),scripts/validate-quick.sh $(CAUCUS),nice -n 19 python3 scripts/validate.py run --caucus $(CAUCUS) --count $(COUNT) && \
+	  python3 scripts/validate.py summary && python3 scripts/validate.py table > docs/validation.md)
 
 # Errors planted one at a time in the sampler's sources: a test must fail for each. Files are compiled one by one, as the mutants replace one.
 mutations:

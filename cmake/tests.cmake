@@ -46,7 +46,11 @@ add_test(NAME command_line_fit COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DI
 add_test(NAME model_files COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/cli/test_model_files.py $<TARGET_FILE:caucus_cli> ${PROJECT_SOURCE_DIR})
 include(${PROJECT_SOURCE_DIR}/tests/new_family/new_family.cmake)
 add_test(NAME command_line COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/cli/test_cli.py $<TARGET_FILE:caucus_cli> ${PROJECT_SOURCE_DIR})
+if(NOT CAUCUS_SANITIZE)  # it bounds memory, which sanitizers do not live with
+  add_test(NAME abuse COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/cli/test_abuse.py $<TARGET_FILE:caucus_cli> ${PROJECT_SOURCE_DIR})
+endif()
 add_test(NAME command_line_data COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/cli/test_data.py $<TARGET_FILE:caucus_cli>)
+add_test(NAME command_line_voters COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/cli/test_voters.py $<TARGET_FILE:caucus_cli>)
 add_test(NAME command_line_shared COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/cli/test_commands.py $<TARGET_FILE:caucus_cli> ${PROJECT_SOURCE_DIR})
 add_test(NAME command_line_regress COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/cli/test_regress.py $<TARGET_FILE:caucus_cli>)
 if(CAUCUS_EXPERIMENTS)

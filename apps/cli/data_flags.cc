@@ -36,6 +36,13 @@ void add_data_flags(CLI::App& command, DataFlags& flags, const char* format_flag
   command.add_option("--categories", flags.categories, ".cat files: how the file lists its categories; auto goes by their names")
       ->check(CLI::IsMember(names(enum_names<CategoryOrder>)))
       ->group("Data");
+  command
+      .add_option("--voter", flags.options.voter, "column that tells who cast each ranking: all of one voter's belong to one group")
+      ->type_name("COLUMN")
+      ->group("Data");
+  command.add_option("--voters", flags.options.voters_file, "table with one line per voter: what is known of them (needs --voter)")
+      ->type_name("FILE")
+      ->group("Data");
   add_list("--drop", flags.options.drop, "names that name nobody, besides skipped, overvote, ...; * is any text", "Items");
   add_list("--keep", flags.options.keep, "names that are items although they read like skipped, overvote, ...", "Items");
   add_list("--merge", flags.options.merge, "PATTERN=NAME: items that become one, as in \"Write-in*=Write-in\"", "Items");

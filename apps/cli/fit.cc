@@ -109,6 +109,7 @@ void run_fit(const FitFlags& flags, const CLI::App& command, Context& context) {
   request.options = given_options(flags, command);
   request.paths = data_paths(flags.data);
   request.reading = read_options(flags.data);
+  request.reading.rows_are_voters = request.options.contains("membership");
   request.keep_data = flags.report.wanted();  // a report shows the rankings again
   request.spool_folder = temporary_folder();
   const bool choose = service::settle_components(request);

@@ -38,6 +38,18 @@ nlohmann::ordered_json ranking_json(RankingView ranking, const std::vector<std::
   return groups;
 }
 
+struct PerVoter {
+  std::size_t least = 0, most = 0;
+  double mean = 0.0;
+};
+PerVoter rankings_per_voter(const Voters& voters) {
+  std::vector<std::size_t> counts(voters.size(), 0);
+  for (const std::uint32_t voter : voters.of_row) ++counts[voter];
+  double sum = 0.0;
+  for (std::size_t v = 0; v < counts.size(); ++v) sum += voters.weights[v] * static_cast<double>(counts[v]);
+  return {*std::ranges::min_element(counts), *std::ranges::max_element(counts), sum / voters.total_weight()};
+}
+
 void run_info(const DataFlags& flags, Context& context) {
   const Dataset data = read_data(context, flags);
   const DataTraits found = traits(data);
@@ -55,6 +67,11 @@ void run_info(const DataFlags& flags, Context& context) {
     if (data.facts.seats > 0) json["num_seats"] = data.facts.seats;
     json["num_rows"] = data.num_listed();
     json["num_unique"] = rankings.size();
+    if (data.voters.given()) {
+      const PerVoter per_voter = rankings_per_voter(data.voters);
+      json["num_voters"] = json_count(data.voters.total_weight());
+      json["rankings_per_voter"] = {{"min", per_voter.least}, {"mean", per_voter.mean}, {"max", per_voter.most}};
+    }
     json["kind"] = name_of(found.kind);
     json["min_length"] = found.min_length;
     json["max_length"] = found.max_length;
@@ -71,6 +88,7 @@ void run_info(const DataFlags& flags, Context& context) {
     json["source"] = data.source;
     json["covariates"] = nlohmann::ordered_json::array();
     for (const Column& column : data.covariates) json["covariates"].push_back(column.name);
+    for (const Column& column : data.voters.table) json["voter_covariates"].push_back(column.name);
     json["digest"] = digest(data);
     json["warnings"] = data.warnings;
     print_json(json);
@@ -84,6 +102,12 @@ void run_info(const DataFlags& flags, Context& context) {
                       found.kind == DataKind::complete   ? "all complete"
                       : found.kind == DataKind::pairwise ? "all pairs"
                                                          : fmt::format("{} to {} listed", found.min_length, found.max_length));
+  if (data.voters.given()) {
+    const PerVoter per_voter = rankings_per_voter(data.voters);
+    text +=
+        fmt::format("  cast by {} voters ({}), {} to {} rankings each, {:.3g} on average\n", count_text(data.voters.total_weight()),
+                    printable(data.voters.column), per_voter.least, per_voter.most, per_voter.mean);
+  }
   if (data.blank_weight() > 0.0)
     text += fmt::format("  {} blank ballots besides: they list no item\n", count_text(data.blank_weight()));
   if (data.facts.overvoted > 0.0)
@@ -101,6 +125,11 @@ void run_info(const DataFlags& flags, Context& context) {
   if (!data.covariates.empty()) {
     std::string line = "  covariates:";
     for (const Column& column : data.covariates) line += " " + printable(column.name);
+    text += wrapped(line, 4) + "\n";
+  }
+  if (!data.voters.table.empty()) {
+    std::string line = "  of the voters:";
+    for (const Column& column : data.voters.table) line += " " + printable(column.name);
     text += wrapped(line, 4) + "\n";
   }
   if (!rankings.empty()) {  // the first ranking back, so that a wrong reading is seen at once

@@ -3,10 +3,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
 #include <new>
+#include <set>
+#include <stdexcept>
 
 #include "caucus/base/error.h"
 #include "caucus/base/renamed_options.h"
@@ -40,6 +43,24 @@ void become_neighbor(std::string_view name, char** argv) {
   if (!unknown) execv((here / fmt::format("caucus-{}", name)).c_str(), argv + 1);
 }
 
+// What a command writes must not be a file that it reads: the ballots would be gone.
+void refuse_own_input(const CLI::App& command) {
+  static const std::set<std::string, std::less<>> writes{"out",           "report",       "labels", "draws", "draw-assignments",
+                                                         "draws-cmdstan", "co-clustering"};
+  std::vector<std::string> read, written;
+  for (const CLI::Option* option : command.get_options()) {
+    if (option->count() == 0) continue;
+    const std::string name = option->get_lnames().empty() ? option->get_name() : option->get_lnames().front();
+    const bool output = writes.contains(name);
+    for (const std::string& value : option->results()) (output ? written : read).push_back(value);
+  }
+  std::error_code ignored;
+  for (const std::string& target : written)
+    for (const std::string& source : read)
+      if (std::filesystem::is_regular_file(target, ignored) && std::filesystem::equivalent(target, source, ignored))
+        throw IoError(fmt::format("{}: is read by this very command; name another file to write", target));
+}
+
 int run(int argc, char** argv, Context& context) {
   CLI::App app{"caucus finds the groups in ranked data: which groups there are, what each prefers, how sure we may be.", "caucus"};
   app.set_version_flag("--version", std::string("caucus ") + CAUCUS_VERSION);
@@ -70,6 +91,7 @@ int run(int argc, char** argv, Context& context) {
   add_completion(app, context);
   add_help(app, context);
   for (CLI::App* command : app.get_subcommands({})) {
+    command->parse_complete_callback([command] { refuse_own_input(*command); });
     command
         ->add_flag("-q,--quiet", context.quiet,
                    "nothing on stderr but errors; nothing on stdout either where the result goes to a file")
@@ -105,6 +127,7 @@ int run(int argc, char** argv, Context& context) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  std::signal(SIGXFSZ, SIG_IGN);  // a file beyond the user's limit is an error of writing, not the end
   Context context;
   context.arguments.assign(argv + 1, argv + std::max(argc, 1));
   for (int i = 0; i < argc; ++i) context.command_line += (i > 0 ? " " : "") + std::string(i > 0 ? argv[i] : "caucus");
@@ -123,8 +146,13 @@ int main(int argc, char** argv) {
     error(context, failure.what());
     return Exit::io;
   } catch (const std::bad_alloc&) {
-    error(context, "out of memory");
-    return Exit::internal;
+    error(context,
+          "out of memory: these are too many items or rankings for this method here; choose another --family or --method, or take "
+          "a part of the data");
+    return Exit::data;
+  } catch (const std::length_error&) {  // a table that no machine could hold
+    error(context, "too many items for this method; choose another --family or --method");
+    return Exit::data;
   } catch (const std::exception& failure) {
     error(context, fmt::format("internal error: {} (please report this with the command and the data)", failure.what()));
     return Exit::internal;

@@ -3,10 +3,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "caucus/base/error.h"
+#include "caucus/evaluate/predict_voters.h"
 #include "caucus/evaluate/regression_scores.h"
 #include "caucus/io/csv.h"
 #include "caucus/io/nobody.h"
+#include "caucus/io/source.h"
 #include "caucus/io/text.h"
 #include "commands.h"
 
@@ -46,6 +51,135 @@ std::optional<BallotScores> scores_of_ballots(const pl_regression::Fitted& model
     note(context, fmt::format("Not scored, as there are no ballots to be read: {}", failure.what()));
     return std::nullopt;
   }
+}
+
+Table rows_of(const PredictFlags& flags, Context& context) {
+  if (flags.row.empty() == flags.data.path.empty())
+    throw UsageError(flags.row.empty() ? "the rows are missing: name a file, or give --row \"age=31,town=Bern\""
+                                       : "a file and --row exclude each other");
+  Table table = flags.row.empty() ? read_table(flags.data.path) : table_of_row(flags.row);
+  for (const std::string& one : table.warnings) warning(context, fmt::format("{}: {}", table.source, one));
+  return table;
+}
+
+// The file of a model of groups; nothing where it is that of a regression, or of anything else.
+std::optional<nlohmann::json> read_group_model(const std::string& path) {
+  const Source source = Source::open(path);
+  nlohmann::json json = nlohmann::json::parse(source.text(), nullptr, false);
+  if (!json.is_object() || json.value("schema", nlohmann::json()) != "caucus.model/1") return std::nullopt;
+  return json;
+}
+
+// Utilities of items that nobody has ranked, in every group, on the scale on which the mean of the model's items is zero.
+void run_predict_items(const PredictFlags& flags, const nlohmann::json& known, Context& context) {
+  std::vector<DesignTerm> terms;
+  std::vector<double> center;
+  std::vector<std::vector<double>> coefficients, errors;
+  try {
+    for (const nlohmann::json& one : known.at("terms")) {
+      DesignTerm term;
+      term.name = one.at("name").get<std::string>();
+      if (one.contains("levels")) term.levels = one["levels"].get<std::vector<std::string>>();
+      term.arithmetic = one.value("arithmetic", false);
+      terms.push_back(std::move(term));
+    }
+    center = known.at("center").get<std::vector<double>>();
+    coefficients = known.at("coefficients").get<std::vector<std::vector<double>>>();
+    for (const nlohmann::json& row : known.at("standard_errors"))
+      for (auto& list = errors.emplace_back(); const nlohmann::json& value : row)
+        list.push_back(value.is_number() ? value.get<double>() : 0.0);
+  } catch (const nlohmann::json::exception&) {
+    throw DataError(flags.model + ": item_utilities: expected terms, center, coefficients and standard_errors");
+  }
+  const CovariateDesign design = CovariateDesign::from_parts(std::move(terms), false, MissingValues::error);
+  const Table table = rows_of(flags, context);
+  const CovariateDesign::Encoded encoded =
+      design.encode(table.columns, [&](std::size_t row) { return fmt::format("{}: row {}", table.source, row + 1); });
+  for (const std::string& one : encoded.warnings) warning(context, one);
+  std::string csv = "row";
+  for (std::size_t k = 1; k <= coefficients.size(); ++k) csv += fmt::format(",u{},u{}_low,u{}_high", k, k, k);
+  csv += '\n';
+  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+  for (std::size_t row = 0; row < table.num_rows; ++row) {
+    csv += std::to_string(row + 1);
+    std::vector<double> utilities, low, high;
+    for (std::size_t k = 0; k < coefficients.size(); ++k) {
+      double utility = 0.0, variance = 0.0;  // coefficients taken as independent
+      for (std::size_t j = 0; j < std::min({center.size(), coefficients[k].size(), errors[k].size(), design.num_columns()}); ++j) {
+        const double x = encoded.x(static_cast<Eigen::Index>(row), static_cast<Eigen::Index>(j)) - center[j];
+        utility += coefficients[k][j] * x;
+        variance += errors[k][j] * errors[k][j] * x * x;
+      }
+      utilities.push_back(utility);
+      low.push_back(utility - 1.96 * std::sqrt(variance));
+      high.push_back(utility + 1.96 * std::sqrt(variance));
+      csv += fmt::format(",{:.6g},{:.6g},{:.6g}", utility, low.back(), high.back());
+    }
+    csv += '\n';
+    rows.push_back({{"row", row + 1}, {"utilities", utilities}, {"low", low}, {"high", high}});
+  }
+  if (!flags.out.empty()) write_file(flags.out, csv);
+  if (context.json)
+    print_json({{"num_rows", table.num_rows}, {"rows", rows}});
+  else if (flags.out.empty())
+    print(csv);
+  note_written(context, "Predictions", flags.out);
+}
+
+// Groups and preferences of voters of whom no ranking is known.
+void run_predict_voters(const PredictFlags& flags, const nlohmann::json& file, Context& context) {
+  const LoadedModel loaded = load_model(flags.model);
+  const FittedModel& model = *loaded.model;
+  if (model.membership() == nullptr && file.contains("item_utilities"))
+    return run_predict_items(flags, file["item_utilities"], context);
+  if (model.membership() == nullptr)
+    throw DataError(
+        fmt::format("{}: the groups of this model do not depend on anything known of a voter; fit it with --membership, or with "
+                    "--utilities to predict new items",
+                    flags.model));
+  if (!flags.missing.empty())
+    throw UsageError("--missing: a model of groups goes by what it was fitted with; fit it with --missing mean or drop");
+  const Table table = rows_of(flags, context);
+  std::vector<std::string> warnings;
+  const std::vector<VoterPrediction> predictions = predict_voters(model, table.columns, table.source, warnings);
+  for (const std::string& one : warnings) warning(context, one);
+  const std::size_t k = model.num_components();
+  fmt::memory_buffer csv;
+  const auto out = std::back_inserter(csv);
+  fmt::format_to(out, "row,label");
+  for (std::size_t c = 1; c <= k; ++c) fmt::format_to(out, ",p{},p{}_low,p{}_high", c, c, c);
+  for (const std::string& item : model.items())
+    fmt::format_to(out, ",{},{},{}", csv_cell("u_" + item), csv_cell("u_" + item + "_low"), csv_cell("u_" + item + "_high"));
+  fmt::format_to(out, "\n");
+  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+  const auto numbers = [](const std::vector<Predicted>& values, double Predicted::*which) {
+    std::vector<double> result;
+    for (const Predicted& one : values) result.push_back(one.*which);
+    return result;
+  };
+  for (std::size_t row = 0; row < predictions.size(); ++row) {
+    const VoterPrediction& one = predictions[row];
+    const std::vector<double> p = numbers(one.groups, &Predicted::value);
+    const auto label = static_cast<std::size_t>(std::max_element(p.begin(), p.end()) - p.begin()) + 1;
+    fmt::format_to(out, "{},{}", row + 1, label);
+    for (const auto* list : {&one.groups, &one.utilities})
+      for (const Predicted& value : *list) fmt::format_to(out, ",{:.6g},{:.6g},{:.6g}", value.value, value.low, value.high);
+    fmt::format_to(out, "\n");
+    rows.push_back({{"row", row + 1},
+                    {"label", label},
+                    {"p", p},
+                    {"p_low", numbers(one.groups, &Predicted::low)},
+                    {"p_high", numbers(one.groups, &Predicted::high)},
+                    {"utilities", numbers(one.utilities, &Predicted::value)},
+                    {"utilities_low", numbers(one.utilities, &Predicted::low)},
+                    {"utilities_high", numbers(one.utilities, &Predicted::high)}});
+  }
+  if (!flags.out.empty()) write_file(flags.out, {csv.data(), csv.size()});
+  if (context.json)
+    print_json({{"num_rows", predictions.size()}, {"items", model.items()}, {"rows", rows}});
+  else if (flags.out.empty())
+    print({csv.data(), csv.size()});
+  note_written(context, "Predictions", flags.out);
 }
 
 Json or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
@@ -90,14 +224,11 @@ std::string predictions_csv(const pl_regression::Fitted& model, const pl_regress
 }
 
 void run_predict(const PredictFlags& flags, Context& context) {
+  if (const auto file = read_group_model(flags.model)) return run_predict_voters(flags, *file, context);
   const bool text = wants_text(context, {flags.out});
   const pl_regression::Fitted model = pl_regression::load_regression(flags.model).model;
   const std::optional<MissingValues> missing = flags.missing.empty() ? std::nullopt : enum_from_name<MissingValues>(flags.missing);
-  if (flags.row.empty() == flags.data.path.empty())
-    throw UsageError(flags.row.empty() ? "the rows are missing: name a file, or give --row \"age=31,town=Bern\""
-                                       : "a file and --row exclude each other");
-  const Table table = flags.row.empty() ? read_table(flags.data.path) : table_of_row(flags.row);
-  for (const std::string& one : table.warnings) warning(context, fmt::format("{}: {}", table.source, one));
+  const Table table = rows_of(flags, context);
   const pl_regression::Predictions predictions = pl_regression::predict_table(model, table, missing);
   for (const std::string& one : predictions.warnings) warning(context, fmt::format("{}: {}", table.source, one));
 
@@ -134,8 +265,11 @@ void run_predict(const PredictFlags& flags, Context& context) {
 
 void add_predict(CLI::App& app, Context& context) {
   auto flags = std::make_shared<PredictFlags>();
-  CLI::App* command = app.add_subcommand("predict", "Predict classes of new rows with a model of 'caucus regress'");
-  command->add_option("model", flags->model, "model file written by 'caucus regress --out'")->required()->type_name("MODEL");
+  CLI::App* command = app.add_subcommand(
+      "predict", "Predict classes of new rows with a model of 'caucus regress', or groups of new voters (fit --membership)");
+  command->add_option("model", flags->model, "model file written by 'caucus regress --out' or 'caucus fit --membership'")
+      ->required()
+      ->type_name("MODEL");
   command->add_option("data", flags->data.path, "CSV with the columns of the training table, in any order; - for standard input")
       ->type_name("TEST");
   command->add_option("--row,--ballot", flags->row, "one row instead of a file: \"age=31,town=Bern\"")->type_name("ROW");

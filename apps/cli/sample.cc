@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
+#include "caucus/base/options.h"
 #include "caucus/io/file_writer.h"
+#include "caucus/result/voter_sample.h"
 #include "commands.h"
 
 namespace caucus::cli {
@@ -10,10 +12,51 @@ namespace {
 struct Flags {
   std::string model, out = "-", format = "auto", labels;
   SampleRequest request;
+  std::string per_voter;  // "20" or "5..20"
+  std::size_t menu = 0;
 };
+
+// "20" or "5..20".
+std::pair<std::size_t, std::size_t> parse_range(const std::string& text) {
+  const std::size_t dots = text.find("..");
+  const auto number = [&](std::string_view part) {
+    const std::int64_t value = detail::parse_integer("--per-voter", part);
+    if (value < 1 || value > 1'000'000) throw UsageError(fmt::format("--per-voter {}: expected 1 to 1000000 rankings", text));
+    return static_cast<std::size_t>(value);
+  };
+  const std::size_t least = number(std::string_view(text).substr(0, dots));
+  return {least, dots == std::string::npos ? least : number(std::string_view(text).substr(dots + 2))};
+}
+
+// --count voters, each with several rankings of one group.
+void run_voters(const Flags& flags, Context& context) {
+  const LoadedModel loaded = load_model(flags.model);
+  const auto [least, most] = parse_range(flags.per_voter.empty() ? "1" : flags.per_voter);
+  const Sample sample = sample_voters(*loaded.model, {.voters = flags.request.count,
+                                                      .least = least,
+                                                      .most = most,
+                                                      .menu = flags.menu,
+                                                      .length = flags.request.length,
+                                                      .seed = flags.request.seed,
+                                                      .threads = context.threads});
+  WriteOptions options;
+  options.format = *enum_from_name<Format>(flags.format);
+  for (const std::string& lost : write_dataset(sample.data, flags.out, options)) warning(context, "not written: " + lost);
+  if (!flags.labels.empty()) {
+    FileWriter labels(flags.labels);
+    labels.buffer() = "voter,label\n";
+    for (std::size_t v = 0; v < sample.labels.size(); ++v)
+      labels.buffer() += fmt::format("{},{}\n", sample.data.voters.names[v], sample.labels[v] + 1);
+    labels.commit();
+  }
+  if (flags.out != "-")
+    note(context,
+         fmt::format("{} rankings of {} voters written to {}", sample.data.rankings.num_rows(), flags.request.count, flags.out));
+}
 
 // JSON lines are drawn and written in blocks, so any number of rankings fits in memory; other formats count them in their heads.
 void run_sample(const Flags& flags, Context& context) {
+  if (!flags.per_voter.empty() || flags.menu > 0) return run_voters(flags, context);
   const LoadedModel loaded = load_model(flags.model);
   SampleRequest request = flags.request;
   request.threads = context.threads;
@@ -59,7 +102,13 @@ void add_sample(CLI::App& app, Context& context) {
   auto flags = std::make_shared<Flags>();
   CLI::App* command = app.add_subcommand("sample", "Draw rankings from a model");
   command->add_option("model", flags->model, "model file")->required()->type_name("MODEL");
-  command->add_option("-n,--count", flags->request.count, "number of rankings")->required();
+  command->add_option("-n,--count", flags->request.count, "number of rankings, or of voters with --per-voter")->required();
+  command
+      ->add_option("--per-voter", flags->per_voter,
+                   "rankings each voter casts, all from one group: a number, or a range as in 5..20")
+      ->type_name("M");
+  command->add_option("--menu", flags->menu,
+                      "each ranking orders so many items chosen at random (2: battles); unlisted ones are absent");
   command->add_option("--seed", flags->request.seed, "seed; same seed, same rankings")->capture_default_str();
   command->add_option("--length", flags->request.length, "list only the best t items of each ranking (0: all)")
       ->capture_default_str();
@@ -72,8 +121,8 @@ void add_sample(CLI::App& app, Context& context) {
   command->add_option("--threads", context.threads, "number of threads, 0 for all cores")
       ->check(CLI::Range(0, 4096))
       ->capture_default_str();
-  command->footer(
-      examples({"caucus sample model.json -n 1000 --out draws.soc", "caucus sample model.json -n 1000 | caucus fit -"}));
+  command->footer(examples({"caucus sample model.json -n 1000 --out draws.soc", "caucus sample model.json -n 1000 | caucus fit -",
+                            "caucus sample model.json -n 500 --per-voter 20 --menu 2 --out battles.jsonl --labels voters.csv"}));
   command->callback([flags, &context] { run_sample(*flags, context); });
 }
 

@@ -107,6 +107,16 @@ std::string show_shares(const GroupShares& shares, std::span<const std::string> 
   return text;
 }
 
+// A row of `columns` as an object of its own.
+void add_columns(nlohmann::ordered_json& row, const std::vector<Column>& columns, std::size_t at) {
+  if (!columns.empty()) row["data"] = nlohmann::ordered_json::object();
+  for (const Column& column : columns) {
+    nlohmann::ordered_json& value = row["data"][column.name];
+    if (!column.is_missing(at))
+      value = column.is_numeric() ? json_count(column.numbers[at]) : nlohmann::ordered_json(column.texts[at]);
+  }
+}
+
 // One object per ranking of the file, blank ones with nulls: what write_row_table writes, for a program.
 template <class Cells>
 nlohmann::ordered_json rows_json(const Dataset& data, const std::vector<std::string>& heads, Cells&& cells) {
@@ -114,12 +124,7 @@ nlohmann::ordered_json rows_json(const Dataset& data, const std::vector<std::str
   const auto add = [&](std::size_t file_row, double weight, const std::vector<Column>& columns, std::size_t at) {
     nlohmann::ordered_json& row = rows.emplace_back(nlohmann::ordered_json{{"row", file_row + 1}, {"weight", json_count(weight)}});
     for (const std::string& head : heads) row[head] = nullptr;
-    if (!columns.empty()) row["data"] = nlohmann::ordered_json::object();
-    for (const Column& column : columns) {
-      const bool missing = column.is_numeric() ? std::isnan(column.numbers[at]) : column.texts[at].empty();
-      nlohmann::ordered_json& value = row["data"][column.name];
-      if (!missing) value = column.is_numeric() ? json_count(column.numbers[at]) : nlohmann::ordered_json(column.texts[at]);
-    }
+    add_columns(row, columns, at);
     return &row;
   };
   for_each_file_row(
@@ -131,24 +136,69 @@ nlohmann::ordered_json rows_json(const Dataset& data, const std::vector<std::str
   return rows;
 }
 
+// What belongs to a group and has one probability: a voter with all their rankings, or a distinct ranking.
+struct Units {
+  Units(const FittedModel& model, const Dataset& ballots)
+      : data(ballots),
+        voters(counts_voters(model, ballots)),
+        named(ballots.voters.given() && !ballots.voters.by_row()),
+        weights(voters ? std::span<const double>(ballots.voters.weights) : ballots.rankings.weights()),
+        total(voters ? ballots.voters.total_weight() : ballots.rankings.total_weight()) {}
+
+  const Dataset& data;
+  bool voters;  // units are voters
+  bool named;   // tables have one line per voter
+  std::span<const double> weights;
+  double total;
+
+  const char* noun() const { return voters ? "voters" : "rankings"; }
+  std::size_t of_row(std::size_t row) const { return voters ? data.voters.of_row[row] : data.rankings.row_ranking(row); }
+  std::size_t of_voter(std::size_t voter) const {
+    return voters ? voter : data.voters.rankings.other[data.voters.rankings.begin[voter]];  // who has one ranking only
+  }
+  void write_table(const std::vector<std::string>& heads, const std::function<void(std::string&, std::size_t)>& append,
+                   TextSink& sink) const {
+    if (named)
+      write_voter_table(
+          data, heads, [&](std::string& out, std::size_t voter) { append(out, of_voter(voter)); }, sink);
+    else
+      write_row_table(
+          data, heads, [&](std::string& out, std::size_t row) { append(out, of_row(row)); }, sink);
+  }
+  // The same under "voters" or "rows".
+  template <class Cells>
+  void add_json(nlohmann::ordered_json& json, const std::vector<std::string>& heads, Cells&& cells) const {
+    if (!named) {
+      json["rows"] = rows_json(data, heads, [&](nlohmann::ordered_json& row, std::size_t at) { cells(row, of_row(at)); });
+      return;
+    }
+    const std::vector<Column> columns = voter_columns(data);
+    nlohmann::ordered_json& list = json["voters"] = nlohmann::ordered_json::array();
+    for (std::size_t v = 0; v < data.voters.size(); ++v) {
+      nlohmann::ordered_json& one = list.emplace_back(
+          nlohmann::ordered_json{{"voter", data.voters.names[v]}, {"weight", json_count(data.voters.weights[v])}});
+      cells(one, of_voter(v));
+      add_columns(one, columns, v);
+    }
+  }
+};
+
 void run_score(const ScoreFlags& flags, Context& context) {
   const bool text = wants_text(context, {flags.out});
   const LoadedModel loaded = load_model(flags.model);
   const Dataset data = read_ballots(flags, loaded, context);
-  const std::vector<double> log_prob = log_probs(*loaded.model, data, context.threads);
-  const RankingSet& rankings = data.rankings;
+  const Units units(*loaded.model, data);
+  const std::vector<double> log_prob =
+      units.voters ? voter_log_probs(*loaded.model, data, context.threads) : log_probs(*loaded.model, data, context.threads);
   double loglik = 0.0;
-  for (std::size_t i = 0; i < rankings.size(); ++i) loglik += rankings.weight(i) * log_prob[i];
-  const double total = rankings.total_weight();
+  for (std::size_t i = 0; i < log_prob.size(); ++i) loglik += units.weights[i] * log_prob[i];
+  const double total = units.total;
   const double mean = total > 0.0 ? loglik / total : 0.0;
 
   if (!flags.out.empty()) {
     FileWriter file(flags.out);
-    write_row_table(
-        data, {"loglik"},
-        [&](std::string& out, std::size_t row) {
-          fmt::format_to(std::back_inserter(out), ",{}", log_prob[rankings.row_ranking(row)]);
-        },
+    units.write_table(
+        {"loglik"}, [&](std::string& out, std::size_t unit) { fmt::format_to(std::back_inserter(out), ",{}", log_prob[unit]); },
         file);
     file.commit();
   }
@@ -157,20 +207,20 @@ void run_score(const ScoreFlags& flags, Context& context) {
   if (context.json) {
     nlohmann::ordered_json result{{"loglik", loglik},
                                   {"mean_loglik", mean},
-                                  {"num_rankings", json_count(total)},
+                                  {"num_rankings", json_count(data.rankings.total_weight())},
                                   {"num_blank", json_count(data.blank_weight())}};
+    if (units.voters) result["num_voters"] = json_count(total);
     if (error > 0.0) result["loglik_error"] = error;
     if (flags.out.empty())
-      result["rows"] = rows_json(data, {"loglik"}, [&](nlohmann::ordered_json& cells, std::size_t row) {
-        const double value = log_prob[rankings.row_ranking(row)];
-        if (std::isfinite(value)) cells["loglik"] = value;
+      units.add_json(result, {"loglik"}, [&](nlohmann::ordered_json& cells, std::size_t unit) {
+        if (std::isfinite(log_prob[unit])) cells["loglik"] = log_prob[unit];
       });
     else
       result["out"] = flags.out;
     print_json(result);
   }
   if (text) {
-    print(fmt::format("log-likelihood {:.6f}, mean {:.6f} over {} rankings\n", loglik, mean, count_text(total)));
+    print(fmt::format("log-likelihood {:.6f}, mean {:.6f} over {} {}\n", loglik, mean, count_text(total), units.noun()));
     if (error > 0.0)
       print(fmt::format("Monte Carlo error of the log-likelihood {:.3g}, of the mean {:.3g}\n", error, error / total));
   }
@@ -199,6 +249,24 @@ std::vector<std::uint32_t> read_truth(const std::string& path, const Dataset& da
   return labels;
 }
 
+// The same by voter: columns voter and label, as sample --per-voter --labels writes them.
+std::vector<std::uint32_t> read_voter_truth(const std::string& path, const Dataset& data) {
+  const Table table = read_table(path);
+  const Column *who = table.find("voter"), *label = table.find("label");
+  if (who == nullptr || label == nullptr) throw DataError(path + ": expected the columns voter and label");
+  std::map<std::string, std::size_t> line_of;
+  for (std::size_t row = 0; row < table.num_rows; ++row) line_of.try_emplace(covariate_text(*who, row), row);
+  std::map<std::string, std::uint32_t> names;
+  std::vector<std::uint32_t> labels;
+  for (const std::string& name : data.voters.names) {
+    const auto found = line_of.find(name);
+    if (found == line_of.end()) throw DataError(fmt::format("{}: voter '{}' of the rankings is not there", path, name));
+    labels.push_back(
+        names.try_emplace(covariate_text(*label, found->second), static_cast<std::uint32_t>(names.size())).first->second);
+  }
+  return labels;
+}
+
 nlohmann::ordered_json agreement_json(const MembershipAgreement& agreement) {
   nlohmann::ordered_json curve = nlohmann::ordered_json::array();
   for (const CalibrationBin& bin : agreement.calibration)
@@ -215,55 +283,64 @@ void run_assign(const ScoreFlags& flags, Context& context) {
   const LoadedModel loaded = load_model(flags.model);
   const Dataset data = read_ballots(flags, loaded, context);
   const std::size_t k = loaded.model->num_components();
-  const std::vector<double> posterior = memberships(*loaded.model, data, context.threads);
-  const RankingSet& rankings = data.rankings;
-
-  const auto of_row = [&](std::size_t row) { return std::span(posterior).subspan(rankings.row_ranking(row) * k, k); };
+  const Units units(*loaded.model, data);
+  const std::vector<double> posterior =
+      units.voters ? voter_memberships(*loaded.model, data, context.threads) : memberships(*loaded.model, data, context.threads);
+  const auto of_unit = [&](std::size_t unit) { return std::span(posterior).subspan(unit * k, k); };
   const auto label_of = [](std::span<const double> p) {
     return static_cast<std::size_t>(std::max_element(p.begin(), p.end()) - p.begin());
   };
   std::vector<double> sizes(k, 0.0);
-  double sure = 0.0;  // weight of the rankings with a membership above 0.9
-  for (std::size_t row = 0; row < rankings.num_rows(); ++row) {
-    const std::size_t label = label_of(of_row(row));
-    sizes[label] += rankings.row_weight(row);
-    if (of_row(row)[label] > 0.9) sure += rankings.row_weight(row);
+  double sure = 0.0;  // weight of those with a membership above 0.9
+  for (std::size_t unit = 0; unit < units.weights.size(); ++unit) {
+    const std::size_t label = label_of(of_unit(unit));
+    sizes[label] += units.weights[unit];
+    if (of_unit(unit)[label] > 0.9) sure += units.weights[unit];
   }
   const auto write_members = [&](TextSink& sink) {
     std::vector<std::string> heads{"label"};
     for (std::size_t c = 0; c < k; ++c) heads.push_back(fmt::format("p{}", c + 1));
-    write_row_table(
-        data, heads,
-        [&](std::string& out, std::size_t row) {
-          fmt::format_to(std::back_inserter(out), ",{}", label_of(of_row(row)) + 1);
-          for (const double value : of_row(row)) fmt::format_to(std::back_inserter(out), ",{}", value);
+    units.write_table(
+        heads,
+        [&](std::string& out, std::size_t unit) {
+          fmt::format_to(std::back_inserter(out), ",{}", label_of(of_unit(unit)) + 1);
+          for (const double value : of_unit(unit)) fmt::format_to(std::back_inserter(out), ",{}", value);
         },
         sink);
   };
-  const double total = rankings.total_weight();
+  const double total = units.total;
   std::optional<MembershipAgreement> agreement;
   if (!flags.truth.empty()) {
-    std::vector<double> by_row;
-    for (std::size_t row = 0; row < rankings.num_rows(); ++row) by_row.insert(by_row.end(), of_row(row).begin(), of_row(row).end());
-    agreement = membership_agreement(by_row, k, read_truth(flags.truth, data));
+    if (units.named && units.voters) {
+      agreement = membership_agreement(posterior, k, read_voter_truth(flags.truth, data));
+    } else {
+      std::vector<double> by_row;
+      for (std::size_t row = 0; row < data.rankings.num_rows(); ++row) {
+        const auto own = of_unit(units.of_row(row));
+        by_row.insert(by_row.end(), own.begin(), own.end());
+      }
+      agreement = membership_agreement(by_row, k, read_truth(flags.truth, data));
+    }
   }
   std::optional<GroupShares> shares;
-  if (!flags.by.empty()) shares = group_shares(data, posterior, k, flags.by);
+  if (!flags.by.empty())
+    shares = units.voters ? voter_shares(data, posterior, k, flags.by) : group_shares(data, posterior, k, flags.by);
   if (!flags.out.empty()) {
     FileWriter file(flags.out);
     write_members(file);
     file.commit();
   }
   if (context.json) {
-    nlohmann::ordered_json json{{"num_rankings", json_count(total)},
+    nlohmann::ordered_json json{{"num_rankings", json_count(data.rankings.total_weight())},
                                 {"num_blank", json_count(data.blank_weight())},
                                 {"sizes", sizes},
                                 {"share_sure", total > 0.0 ? sure / total : 0.0}};
+    if (units.voters) json["num_voters"] = json_count(total);
     if (!loaded.facts.group_names.empty()) json["group_names"] = loaded.facts.group_names;
     if (flags.out.empty())
-      json["rows"] = rows_json(data, {"label", "p"}, [&](nlohmann::ordered_json& cells, std::size_t row) {
-        cells["label"] = label_of(of_row(row)) + 1;
-        cells["p"] = std::vector<double>(of_row(row).begin(), of_row(row).end());
+      units.add_json(json, {"label", "p"}, [&](nlohmann::ordered_json& cells, std::size_t unit) {
+        cells["label"] = label_of(of_unit(unit)) + 1;
+        cells["p"] = std::vector<double>(of_unit(unit).begin(), of_unit(unit).end());
       });
     else
       json["out"] = flags.out;
@@ -276,8 +353,8 @@ void run_assign(const ScoreFlags& flags, Context& context) {
     print(table.buffer());
   } else if (text) {
     for (std::size_t c = 0; c < k; ++c)
-      print(fmt::format("{}: {} rankings ({:.1f} %)\n", printable(group_name(loaded.facts.group_names, c)), count_text(sizes[c]),
-                        100.0 * sizes[c] / total));
+      print(fmt::format("{}: {} {} ({:.1f} %)\n", printable(group_name(loaded.facts.group_names, c)), count_text(sizes[c]),
+                        units.noun(), 100.0 * sizes[c] / total));
     print(fmt::format("{:.0f} % of them belong to their group with probability above 0.9\n", 100.0 * sure / total));
     if (shares) print(show_shares(*shares, loaded.facts.group_names, k, context));
   }
@@ -296,7 +373,10 @@ void add_score(CLI::App& app, Context& context) {
   auto flags = std::make_shared<ScoreFlags>();
   CLI::App* command = app.add_subcommand("score", "How likely are these rankings under a model");
   add_common(*command, *flags, context);
-  command->add_option("-o,--out", flags->out, "write row,weight,loglik for every ranking, in file order")->type_name("FILE");
+  command
+      ->add_option("-o,--out", flags->out,
+                   "write row,weight,loglik for every ranking, in file order; with --voter one line per voter")
+      ->type_name("FILE");
   command->footer(examples({"caucus score model.json heldout.soi", "caucus score model.json votes.soi --out scores.csv --json"}));
   command->callback([flags, &context] { run_score(*flags, context); });
 }
@@ -305,7 +385,10 @@ void add_assign(CLI::App& app, Context& context) {
   auto flags = std::make_shared<ScoreFlags>();
   CLI::App* command = app.add_subcommand("assign", "Which group does each ranking belong to");
   add_common(*command, *flags, context);
-  command->add_option("-o,--out", flags->out, "write row,weight,label,p1..pK for every ranking, in file order")->type_name("FILE");
+  command
+      ->add_option("-o,--out", flags->out,
+                   "write row,weight,label,p1..pK for every ranking, in file order; with --voter one line per voter")
+      ->type_name("FILE");
   command
       ->add_option(
           "--truth", flags->truth,

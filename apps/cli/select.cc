@@ -97,6 +97,7 @@ void run_select(SelectFlags& flags, Context& context) {
   flags.request.candidates = parse_candidates(flags.candidates);
   flags.request.criterion = *enum_from_name<Criterion>(flags.criterion);
   flags.request.options = parse_settings(flags.settings);
+  flags.data.options.rows_are_voters = flags.request.options.contains("membership");
   const Dataset data = read_data(context, flags.data);
   const std::optional<std::string> no_groups = warn_no_groups(context, data);
   Selection selection;

@@ -94,8 +94,11 @@ std::string show_fit(const FittedModel& model, const FitSummary& summary, const 
   const std::vector<Group> groups = model.profile();
   std::string text =
       fmt::format("{}{} in {} of {} items{}   {}family {}, method {}, {:.3g} s{}\n", style.bold,
-                  plural(static_cast<double>(groups.size()), "group"), plural(summary.num_rankings, "ranking"), names.size(),
-                  style.reset, style.dim, model.family(), summary.method, summary.seconds, style.reset);
+                  plural(static_cast<double>(groups.size()), "group"),
+                  plural(summary.num_rankings, "ranking") + (summary.num_voters > 0.0 && summary.num_voters != summary.num_rankings
+                                                                 ? " by " + plural(summary.num_voters, "voter")
+                                                                 : ""),
+                  names.size(), style.reset, style.dim, model.family(), summary.method, summary.seconds, style.reset);
   // Steps are those of all starts together.
   const bool search = summary.starts && summary.starts->tried > 1;
   text += fmt::format("log-likelihood {:.4f}   BIC {:.1f}   AIC {:.1f}\n{} parameters   {}{} {} steps{}\n", summary.loglik,

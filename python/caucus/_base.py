@@ -7,6 +7,7 @@ import inspect
 import json
 import numbers
 import os
+import sys
 import warnings as python_warnings
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
@@ -111,6 +112,16 @@ def warn_all(messages: Iterable[str], stacklevel: int = 3) -> None:
         python_warnings.warn(message, CaucusWarning, stacklevel=stacklevel + 1)
 
 
+def not_fitted(estimator: object) -> Exception:
+    """The exception for an estimator that is not fitted; scikit-learn's too, where it is loaded."""
+    words = f"This {type(estimator).__name__} instance is not fitted yet: call fit first"
+    known = sys.modules.get("sklearn.exceptions")
+    if known is None:
+        return NotFittedError(words)
+    both: type[Exception] = type("NotFittedError", (NotFittedError, known.NotFittedError), {})
+    return both(words)
+
+
 def report_page(
     path: str | os.PathLike[str] | None,
     models: list[tuple[str, str]],
@@ -190,6 +201,8 @@ class RankingModel(Parameters):
         rankings = as_rankings(X, arrays=self.arrays)
         if sample_weight is not None:
             rankings = rankings.with_weights(sample_weight)
+            if not rankings.num_rankings:
+                raise DataError("sample_weight: every weight is zero, or every ranking is blank")
         options = self._options(self._own)
         with running(seed_of(self.random_state), self.threads, self.time_limit, self.progress) as run:
             model, raised = _core.fit(rankings._data, self._family, options, run, f"caucus.{self._call()}.fit")
@@ -214,16 +227,14 @@ class RankingModel(Parameters):
 
     def _fitted(self) -> _core.Model:
         if "_model" not in self.__dict__:
-            raise NotFittedError(f"This {type(self).__name__} instance is not fitted yet: call fit first")
+            raise not_fitted(self)
         return self._model
 
     def _match(self, X: Any) -> Rankings:
         model = self._fitted()
-        arrays = self.arrays
-        rankings = as_rankings(X, arrays=arrays, items=model.items, unranked=model.unranked)
-        if isinstance(X, np.ndarray) and arrays != "orders" and X.ndim == 2 and X.shape[1] != len(model.items):
+        if isinstance(X, np.ndarray) and self.arrays in ("ranks", "ratings") and X.ndim == 2 and X.shape[1] != len(model.items):
             raise DataError(f"X has {X.shape[1]} features, but {type(self).__name__} is expecting {len(model.items)} features as input")
-        return rankings
+        return as_rankings(X, arrays=self.arrays, items=model.items, unranked=model.unranked)
 
     # ---- what the model says of rankings -----------------------------------------------------------------------------------------
 

@@ -767,7 +767,9 @@ def _item_table(
     else:
         values = numbers_of(table, what)
     if values.ndim != 2:
-        raise DataError(f"{what}: found an array of {values.ndim} dimensions, expected 2: one row per ranking, one column per item")
+        raise DataError(f"{what}: found an array of {values.ndim} dimensions, expected 2: one row per ranking, one column per item. Reshape your data")
+    if 0 in values.shape:
+        raise DataError(f"{what}: found {values.shape[0]} sample(s) and {values.shape[1]} feature(s) (shape={values.shape}) while a minimum of 1 is required.")
     items = range(values.shape[1]) if items is None else items
     if len(items) != values.shape[1]:
         raise DataError(f"{what}: found {values.shape[1]} columns for {len(items)} items; expected one each")
@@ -788,6 +790,10 @@ def as_rankings(
         return Rankings.from_votekit(value, **given)
     if package_of(value) == "preflibtools":
         return Rankings.from_preflib(value, **given)
+    if hasattr(value, "toarray"):
+        raise TypeError("sparse tables are not taken, as 0 is a number there: pass X.toarray()")
+    if not is_frame(value) and hasattr(value, "__array__"):
+        value = np.asarray(value)
     if isinstance(value, np.ndarray) or is_frame(value):
         if arrays not in ("orders", "ranks", "ratings"):
             raise UsageError(_WHICH_ONE + ", or by arrays=\"orders\" or arrays=\"ranks\"")

@@ -10,8 +10,8 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from . import _core
-from ._base import Array, Parameters, params_of, report_page, seed_of, shown_inline, warn_all
-from ._errors import DataError, NotFittedError, UsageError
+from ._base import Array, Parameters, not_fitted, params_of, report_page, seed_of, shown_inline, warn_all
+from ._errors import DataError, UsageError
 from ._frame import Frame
 from ._progress import Progress, running
 from ._rankings import Rankings
@@ -96,7 +96,7 @@ class RegressionModel(Parameters):
 
     def _fitted(self) -> _core.Regression:
         if "_model" not in self.__dict__:
-            raise NotFittedError(f"This {type(self).__name__} instance is not fitted yet: call fit first")
+            raise not_fitted(self)
         return self._model
 
     def predict_proba(self, X: Any) -> Array:

@@ -181,9 +181,9 @@ def compare(
         As in the estimators.
 
     >>> import caucus
-    >>> table = caucus.compare(caucus.examples.town(), ["pl:3", "kde"], folds=2)
+    >>> table = caucus.compare(caucus.examples.town(), ["pl:3", "mallows:1"], folds=2)
     >>> table["label"].tolist()
-    ['pl:3', 'kde']
+    ['pl:3', 'mallows:1']
     """
     rankings = as_rankings(X, arrays=arrays)
     contenders = [_contender(model) for model in models or ()]

@@ -122,6 +122,8 @@ def _unique(column: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], list[An
 def numbers_of(column: Any, what: str) -> np.ndarray[Any, np.dtype[np.float64]]:
     """A column as numbers, NaN where one is missing; without a copy where its memory allows."""
     package = package_of(column)
+    if getattr(getattr(column, "dtype", None), "kind", "") == "c":
+        raise DataError(f"{what}: Complex data not supported")
     try:
         if package == "pyarrow":
             column = column.to_numpy() if hasattr(column, "chunks") else column.to_numpy(zero_copy_only=False)

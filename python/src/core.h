@@ -50,6 +50,9 @@ std::vector<Column> columns_of(std::vector<PythonColumn> columns);
 
 nb::dict family_dict(const FamilyInfo& info);
 
+// From the text of a model file.
+Model parsed_model(std::string text, const std::string& name);
+
 void bind_data(nb::module_& module);
 void bind_models(nb::module_& module);
 void bind_searches(nb::module_& module);

@@ -15,6 +15,11 @@
 
 namespace caucus::python {
 
+Model parsed_model(std::string text, const std::string& name) {
+  LoadedModel loaded = parse_model(text, name);
+  return {std::move(loaded.model), std::move(loaded.summary), std::move(text)};
+}
+
 namespace {
 
 // The rankings as the model numbers its items, checked. `storage` is filled where they have to be renumbered.
@@ -99,11 +104,6 @@ nb::dict places(const Model& model, std::uint64_t seed, int threads) {
   return all;
 }
 
-Model parsed(std::string text, const std::string& name) {
-  LoadedModel loaded = parse_model(text, name);
-  return {std::move(loaded.model), std::move(loaded.summary), std::move(text)};
-}
-
 std::pair<Model, nb::object> fit(const Data& data, const std::string& family, const OptionMap& options, const RunRequest& request,
                                  const std::string& command, const std::vector<std::string>& group_names) {
   service::FitRequest wanted;
@@ -127,7 +127,8 @@ std::pair<Model, nb::object> fit(const Data& data, const std::string& family, co
   if (choose) extra.set("selection", record_of(done.selection));
   if (!group_names.empty()) extra.set("group_names", group_names);
   std::string text = model_text(*done.fit.model, &done.fit.summary, done.fit.data, {std::string(version()), command}, extra);
-  return {Model{std::move(done.fit.model), std::move(done.fit.summary), std::move(text)}, raised};
+  // Read back, so that what it says is what any reader of the file will be told, to the last bit.
+  return {parsed_model(std::move(text), "fitted model"), raised};
 }
 
 }  // namespace
@@ -159,8 +160,8 @@ void bind_models(nb::module_& module) {
       .def("places", &places, "seed"_a = 1, "threads"_a = 0,
            nb::sig("def places(self, seed: int = 1, threads: int = 0) -> dict[str, typing.Any]"))
       .def("__getstate__", [](const Model& self) { return self.text; })
-      .def("__setstate__", [](Model& self, const std::string& text) { new (&self) Model(parsed(text, "pickled model")); });
-  module.def("parse_model", &parsed, "text"_a, "name"_a, "A model from the text of its file.");
+      .def("__setstate__", [](Model& self, const std::string& text) { new (&self) Model(parsed_model(text, "pickled model")); });
+  module.def("parse_model", &parsed_model, "text"_a, "name"_a, "A model from the text of its file.");
   module.def(
       "read_text", [](const std::string& path) { return std::string(Source::open(path).text()); }, "path"_a,
       "A file's text, unpacked.");

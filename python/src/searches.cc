@@ -62,7 +62,7 @@ std::tuple<nb::dict, Model, nb::object> select_groups(const Data& data, const st
   facts["chosen_k"] = selection.chosen_k;
   facts["why"] = nb::cast(selection.why);
   facts["unfinished"] = nb::cast(selection.unfinished);
-  return {facts, Model{std::move(chosen.model), std::move(chosen.summary), std::move(text)}, raised};
+  return {facts, parsed_model(std::move(text), "selected model"), raised};
 }
 
 nb::dict row_of(const CompareRow& row) {

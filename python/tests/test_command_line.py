@@ -38,7 +38,7 @@ def comparable(model: dict) -> dict:
 
 @pytest.mark.parametrize(("family", "words", "params"), CASES, ids=[f"{c[0]}-{'-'.join(c[1])}" for c in CASES])
 def test_same_model_as_the_command_line(family, words, params, cli, town, complete, tmp_path):
-    data = complete if family in ("m4", "ebms", "kde") else town
+    data = complete if family in ("m4", "ebms", "kde", "dpm") else town
     path = tmp_path / "votes.jsonl"
     data.write(path)
     cli("fit", path, "--family", family, "--seed", 7, *words, "--quiet", "--out", "theirs.json")

@@ -211,10 +211,9 @@ def api_page() -> str:
     package = importlib.import_module("caucus")
     plots = importlib.import_module("caucus.plots")
     lines = ["# caucus for Python: all classes and functions", "", "Made by `python/tools/generate.py` from docstrings; do not edit. [python.md](python.md) is where to begin.", ""]
-    shown_bases: set[type] = set()
     for name in package.__all__:
         value = getattr(package, name)
-        if name.startswith("_") or isinstance(value, (str, types.ModuleType)):
+        if not inspect.isfunction(value) and not inspect.isclass(value):
             continue
         lines += page_of(value, name, 2)
         if not isinstance(value, type) or issubclass(value, BaseException) or issubclass(value, Warning):
@@ -228,7 +227,6 @@ def api_page() -> str:
             elif callable(plain):
                 documentation = inspect.cleandoc(plain.__doc__ or "").partition("\n\n")[0].replace("\n", " ")
                 lines += [f"- `{member_name}{_parameters(plain)}`: {documentation}"]
-        shown_bases.add(value)
         lines.append("")
     lines += ["## `caucus.plots`", "", inspect.cleandoc(plots.__doc__ or ""), ""]
     for name in plots.__all__:

@@ -101,6 +101,26 @@ class ModelFiles(unittest.TestCase):
         self.assertEqual(model["components"][0]["unbounded"], [0])
         self.assertIn("(no finite estimate)", run("fit", data, "-k", 1).stdout)
 
+    def test_errors_do_not_depend_on_the_scale_of_weights_that_are_no_counts(self):
+        draw = random.Random(5)
+        ballots = [sorted(range(5), key=lambda i: i + draw.gauss(0, 2)) for _ in range(120)]
+        found = []
+        for scale in (0.5, 0.5 / 128):
+            path = os.path.join(self.folder.name, "w.soc")
+            head = ["# NUMBER ALTERNATIVES: 5"] + [f"# ALTERNATIVE NAME {i + 1}: {n}" for i, n in enumerate("abcde")]
+            with open(path, "w", encoding="utf-8") as file:
+                file.write("\n".join(head + [f"{scale}: " + ",".join(str(i + 1) for i in ballot) for ballot in ballots]) + "\n")
+            for flags in (["--family", "mallows"], ["--family", "gmallows"], ["--family", "mallows", "--bootstrap", 30]):
+                found.append(self.fit(path, "-k", 1, *flags)[0]["components"][0])
+        for one, other in zip(found[:3], found[3:]):
+            errors = lambda part: part["theta_standard_errors"] if isinstance(part["theta_standard_errors"], list) else [part["theta_standard_errors"]]
+            for a, b in zip(errors(one), errors(other)):
+                self.assertAlmostEqual(a, b, delta=1e-6)
+        self.assertAlmostEqual(found[2]["theta_intervals"]["low"], found[5]["theta_intervals"]["low"], delta=1e-6)
+        # 120 ballots of weight one half: the error of 120, not of 60.
+        whole, _ = self.fit(self.write("one.soc", ballots), "-k", 1, "--family", "mallows")
+        self.assertAlmostEqual(whole["components"][0]["theta_standard_errors"], found[0]["theta_standard_errors"], delta=1e-6)
+
     def test_a_file_that_was_tampered_with_is_refused_or_used(self):
         """A sample of what tests/contract/model_files_test.cc does by the thousand, through every command that reads a model."""
         for family in ("pl", "mallows", "dpm"):

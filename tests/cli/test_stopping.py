@@ -19,7 +19,7 @@ import unittest
 CAUCUS = os.path.abspath(sys.argv[1])
 WORDS = sys.argv[2:]
 AFTER = 2.0   # CPU seconds between the signal and the end
-BEFORE = 0.7  # CPU seconds of work before the signal
+BEFORE = 0.4  # CPU seconds of work before the signal
 TICK = os.sysconf("SC_CLK_TCK")
 
 

@@ -62,6 +62,12 @@ std::string digest(const Dataset& data) {
   feed(data.rankings.weights());
   const auto unranked = static_cast<std::uint8_t>(data.unranked);
   XXH3_128bits_update(state, &unranked, 1);
+  if (data.voters.share()) {
+    feed(data.voters.weights);
+    feed(data.voters.rankings.begin);
+    feed(data.voters.rankings.other);
+    feed(data.voters.rankings.times);
+  }
   const XXH128_hash_t hash = XXH3_128bits_digest(state);
   XXH3_freeState(state);
   return fmt::format("xxh128:{:016x}{:016x}", hash.high64, hash.low64);

@@ -8,17 +8,11 @@
 #include <string_view>
 #include <vector>
 
+#include "caucus/data/column.h"
 #include "caucus/data/ranking.h"
+#include "caucus/data/voters.h"
 
 namespace caucus {
-
-// One covariate, one value per row. Either numbers (missing = NaN) or texts (missing = empty).
-struct Column {
-  std::string name;
-  std::vector<double> numbers;
-  std::vector<std::string> texts;
-  bool is_numeric() const { return texts.empty(); }
-};
 
 // A ranking of the file that takes no part: it lists nothing, or counts nothing (weight 0). Its place keeps the numbers of the
 // others.
@@ -42,6 +36,7 @@ struct Dataset {
   BallotFacts facts;
   std::vector<Column> covariates;        // one value per row of rankings
   std::vector<Column> blank_covariates;  // the same columns, one value per blank row
+  Voters voters;                         // where they were asked for
   std::vector<std::string> warnings;
   std::string source;  // the file's name, for messages
 

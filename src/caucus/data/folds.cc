@@ -12,24 +12,32 @@ namespace caucus {
 
 namespace {
 
-// [part][i]: how much of distinct ranking i falls into this part. Ballots are dealt, so parts differ in size by at most one (whole
-// weights).
-std::vector<std::vector<double>> deal_ballots(const RankingSet& rankings, std::span<const double> shares, std::uint64_t seed) {
+// What is dealt: ballots, or voters with all their rankings.
+bool deals_voters(const Dataset& data) { return data.voters.given(); }
+std::span<const double> dealt_weights(const Dataset& data) {
+  return deals_voters(data) ? std::span<const double>(data.voters.weights) : data.rankings.weights();
+}
+
+// [part][i]: how much of distinct ranking i, or of voter i, falls into this part. Ballots are dealt, so parts differ in size by at
+// most one (whole weights).
+std::vector<std::vector<double>> deal_ballots(const Dataset& data, std::span<const double> shares, std::uint64_t seed) {
+  const RankingSet& rankings = data.rankings;
   struct Unit {
     std::uint32_t ranking;
     double weight;
   };
   std::vector<Unit> units;
-  for (std::size_t row = 0; row < rankings.num_rows(); ++row) {
-    const auto ranking = static_cast<std::uint32_t>(rankings.row_ranking(row));
-    const double weight = rankings.row_weight(row);
+  const std::size_t num_rows = deals_voters(data) ? data.voters.size() : rankings.num_rows();
+  for (std::size_t row = 0; row < num_rows; ++row) {
+    const auto ranking = static_cast<std::uint32_t>(deals_voters(data) ? row : rankings.row_ranking(row));
+    const double weight = deals_voters(data) ? data.voters.weights[row] : rankings.row_weight(row);
     const bool whole = weight == std::floor(weight) && weight <= 1e7;
     if (whole)
       units.insert(units.end(), static_cast<std::size_t>(weight), Unit{ranking, 1.0});
     else
       units.push_back({ranking, weight});
   }
-  std::vector<std::vector<double>> parts(shares.size(), std::vector<double>(rankings.size(), 0.0));
+  std::vector<std::vector<double>> parts(shares.size(), std::vector<double>(dealt_weights(data).size(), 0.0));
   const auto dealt = deal(units.size(), shares, seed);
   for (std::size_t part = 0; part < parts.size(); ++part)
     for (const std::size_t unit : dealt[part]) parts[part][units[unit].ranking] += units[unit].weight;
@@ -37,6 +45,11 @@ std::vector<std::vector<double>> deal_ballots(const RankingSet& rankings, std::s
 }
 
 Dataset with_ballots(const Dataset& data, std::span<const double> weights) {
+  if (deals_voters(data)) {
+    Dataset part = with_voter_weights(data, weights);
+    if (part.rankings.empty()) throw DataError(fmt::format("{}: too few voters to split", data.source));
+    return part;
+  }
   RankingSetBuilder builder;
   for (std::size_t i = 0; i < weights.size(); ++i)
     if (weights[i] > 0.0) builder.add(data.rankings[i], weights[i]);
@@ -69,18 +82,19 @@ std::vector<std::vector<std::size_t>> deal_folds(std::size_t size, int folds, st
 
 std::vector<Split> make_folds(const Dataset& data, int folds, std::uint64_t seed) {
   const std::vector<double> shares(static_cast<std::size_t>(folds), 1.0 / folds);
-  const auto parts = deal_ballots(data.rankings, shares, seed);
+  const auto parts = deal_ballots(data, shares, seed);
   std::vector<Split> splits;
   for (const auto& test : parts) {
-    std::vector<double> train(data.rankings.size());
-    for (std::size_t i = 0; i < train.size(); ++i) train[i] = std::max(0.0, data.rankings.weight(i) - test[i]);
+    const std::span<const double> weights = dealt_weights(data);
+    std::vector<double> train(weights.size());
+    for (std::size_t i = 0; i < train.size(); ++i) train[i] = std::max(0.0, weights[i] - test[i]);
     splits.push_back({with_ballots(data, train), with_ballots(data, test)});
   }
   return splits;
 }
 
 Split make_holdout(const Dataset& data, double share, std::uint64_t seed) {
-  const auto parts = deal_ballots(data.rankings, std::vector<double>{share, 1.0 - share}, seed);
+  const auto parts = deal_ballots(data, std::vector<double>{share, 1.0 - share}, seed);
   return {with_ballots(data, parts[1]), with_ballots(data, parts[0])};
 }
 

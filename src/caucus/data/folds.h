@@ -14,7 +14,8 @@ std::vector<std::vector<std::size_t>> deal(std::size_t size, std::span<const dou
 // The same in `folds` parts of one size, but for one.
 std::vector<std::vector<std::size_t>> deal_folds(std::size_t size, int folds, std::uint64_t seed);
 
-// A data set is split by ballot: a row of weight 12 is twelve ballots, which may fall into different parts.
+// A data set is split by ballot: a row of weight 12 is twelve ballots, which may fall into different parts. Where there are voters,
+// by voter: all rankings of one are in one part.
 struct Split {
   Dataset train;
   Dataset test;

@@ -9,6 +9,7 @@
 #include "caucus/base/error.h"
 #include "caucus/base/parallel.h"
 #include "caucus/base/random.h"
+#include "caucus/result/voter_sample.h"
 
 namespace caucus {
 
@@ -120,15 +121,27 @@ Goodness goodness_of_fit(const FittedModel& model, const Dataset& data, const Go
     throw DataError("the model takes a tie as an outcome of its own; goodness of fit is checked on rankings without ties only");
   const RankingSet& rankings = data.rankings;
 
-  // The ballots to compare, one entry each.
+  // The ballots to compare, one entry each; those of a voter side by side, for their draws come from one group.
+  const bool by_voter = counts_voters(model, data);
   std::vector<std::uint32_t> ballots;
+  std::vector<std::size_t> voter_of, begins;  // by voter compared
   RandomStream chooser(options.seed, Purpose::permute);
   const double share = std::min(1.0, static_cast<double>(options.max_ballots) / rankings.total_weight());
-  for (std::size_t i = 0; i < rankings.size(); ++i) {
-    const double expected = rankings.weight(i) * share;
+  const auto copies_of = [&](double expected) {
     const double whole = std::floor(expected);
-    const std::size_t copies = static_cast<std::size_t>(whole) + (chooser.uniform() < expected - whole ? 1 : 0);
-    ballots.insert(ballots.end(), copies, static_cast<std::uint32_t>(i));
+    return static_cast<std::size_t>(whole) + (chooser.uniform() < expected - whole ? 1 : 0);
+  };
+  for (std::size_t v = 0; by_voter && v < data.voters.size(); ++v)
+    for (std::size_t copies = copies_of(data.voters.weights[v] * share); copies > 0; --copies) {
+      const Incidence& cast = data.voters.rankings;
+      voter_of.push_back(v);
+      begins.push_back(ballots.size());
+      for (std::size_t j = cast.begin[v]; j < cast.begin[v + 1]; ++j) ballots.insert(ballots.end(), cast.count(j), cast.other[j]);
+    }
+  begins.push_back(ballots.size());
+  for (std::size_t i = 0; !by_voter && i < rankings.size(); ++i) {
+    const double expected = rankings.weight(i) * share;
+    ballots.insert(ballots.end(), copies_of(expected), static_cast<std::uint32_t>(i));
   }
 
   std::vector<double> listed(data.num_items(), 0.0);
@@ -147,19 +160,40 @@ Goodness goodness_of_fit(const FittedModel& model, const Dataset& data, const Go
     layout.add(rankings[i].items(), groups[i], observed);
   }
 
+  std::vector<double> log_weights;  // K numbers per voter
+  const std::size_t k = model.num_components();
+  if (by_voter) {
+    if (model.membership() != nullptr) {
+      log_weights = model.membership()->log_weights_of_voters(data);
+    } else {
+      for (const Group& group : model.profile()) log_weights.push_back(std::log(group.weight));
+    }
+  }
   std::vector<std::vector<double>> replicates(static_cast<std::size_t>(options.replicates));
   parallel_for(replicates.size(), options.threads, [&](std::size_t r) {
     SampleRequest request;
     request.count = ballots.size();
     request.seed = options.seed + 1000003 * (r + 1);
     request.threads = 1;
-    const Sample sample = model.sample(request);
+    GroupSampler of_group(model, request);
+    std::size_t voter = 0, group = 0;
+    RandomStream random(request.seed, Purpose::generate);
+    const Sample sample = by_voter ? Sample() : model.sample(request);
+    const auto draw = [&](std::size_t row) {
+      if (!by_voter) return sample.data.rankings[sample.data.rankings.row_ranking(row)];
+      if (row == begins[voter]) {
+        const std::size_t at = model.membership() != nullptr ? voter_of[voter] * k : 0;
+        group = random.categorical_log(std::span(log_weights).subspan(at, k));
+        ++voter;
+      }
+      return of_group.next(group);
+    };
     StatisticCounter counter(data, shown);
     std::vector<double> counts(counter.size(), 0.0);
     std::vector<ItemId> seen;
     std::vector<char> takes_part(data.num_items());
     for (std::size_t row = 0; row < ballots.size(); ++row) {
-      const RankingView drawn = sample.data.rankings[sample.data.rankings.row_ranking(row)];
+      const RankingView drawn = draw(row);
       const RankingView ballot = rankings[ballots[row]];
       seen.clear();
       if (data.unranked == Unranked::absent) {

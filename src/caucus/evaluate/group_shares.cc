@@ -87,11 +87,11 @@ Coding code_texts(const Column& column) {
   return coding;
 }
 
-const Column& find_column(const Dataset& data, std::string_view name) {
-  for (const Column& column : data.covariates)
+const Column& find_column(const Dataset& data, const std::vector<Column>& columns, std::string_view name) {
+  for (const Column& column : columns)
     if (column.name == name) return column;
   std::string there;
-  for (const Column& column : data.covariates) {
+  for (const Column& column : columns) {
     if (equal_ignoring_case(column.name, name)) return column;
     there += (there.empty() ? "" : ", ") + column.name;
   }
@@ -100,22 +100,21 @@ const Column& find_column(const Dataset& data, std::string_view name) {
                        : fmt::format("{}: no column {} beside the ballots; there are: {}", data.source, show_text(name), there));
 }
 
-}  // namespace
-
-GroupShares group_shares(const Dataset& data, std::span<const double> memberships, std::size_t num_groups, std::string_view name) {
-  const Column& column = find_column(data, name);
+// Who has which membership: weight_of(row) and membership_of(row, group) for each row of the column.
+template <class Weight, class Member>
+GroupShares count_shares(const Column& column, std::size_t num_groups, Weight&& weight_of, Member&& membership_of) {
   Coding coding = column.is_numeric() ? code_numbers(column) : code_texts(column);
   if (std::ranges::find(coding.of_row, coding.values.size()) != coding.of_row.end()) coding.values.emplace_back("(missing)");
   const std::size_t num_values = coding.values.size();
   std::vector<double> counts(num_groups * num_values, 0.0), of_group(num_groups, 0.0), of_value(num_values, 0.0);
   GroupShares shares;
-  for (std::size_t row = 0; row < data.rankings.num_rows(); ++row) {
+  for (std::size_t row = 0; row < coding.of_row.size(); ++row) {
     const std::size_t value = coding.of_row[row];
-    const double weight = data.rankings.row_weight(row);
+    const double weight = weight_of(row);
     shares.total += weight;
     of_value[value] += weight;
     for (std::size_t k = 0; k < num_groups; ++k) {
-      const double part = weight * memberships[data.rankings.row_ranking(row) * num_groups + k];
+      const double part = weight * membership_of(row, k);
       counts[k * num_values + value] += part;
       of_group[k] += part;
     }
@@ -128,6 +127,21 @@ GroupShares group_shares(const Dataset& data, std::span<const double> membership
   for (std::size_t v = 0; v < num_values; ++v)
     for (std::size_t k = 0; k < num_groups; ++k) shares.of_value.push_back(make_share(counts[k * num_values + v], of_value[v]));
   return shares;
+}
+
+}  // namespace
+
+GroupShares group_shares(const Dataset& data, std::span<const double> memberships, std::size_t num_groups, std::string_view name) {
+  return count_shares(
+      find_column(data, data.covariates, name), num_groups, [&](std::size_t row) { return data.rankings.row_weight(row); },
+      [&](std::size_t row, std::size_t k) { return memberships[data.rankings.row_ranking(row) * num_groups + k]; });
+}
+
+GroupShares voter_shares(const Dataset& data, std::span<const double> memberships, std::size_t num_groups, std::string_view name) {
+  const std::vector<Column> columns = voter_columns(data);
+  return count_shares(
+      find_column(data, columns, name), num_groups, [&](std::size_t voter) { return data.voters.weights[voter]; },
+      [&](std::size_t voter, std::size_t k) { return memberships[voter * num_groups + k]; });
 }
 
 }  // namespace caucus

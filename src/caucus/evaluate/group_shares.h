@@ -28,4 +28,8 @@ struct GroupShares {
 // such column; the message names those there are.
 GroupShares group_shares(const Dataset& data, std::span<const double> memberships, std::size_t num_groups, std::string_view column);
 
+// The same where voters are counted, each once: `memberships` holds `num_groups` numbers per voter, and the column is one of
+// voter_columns().
+GroupShares voter_shares(const Dataset& data, std::span<const double> memberships, std::size_t num_groups, std::string_view column);
+
 }  // namespace caucus

@@ -24,7 +24,19 @@ PairedDifference mean_and_error(std::span<const double> values, std::span<const 
 }  // namespace
 
 void HeldoutScores::append(const FittedModel& model, const Dataset& test, int threads) {
+  if (counts_voters(model, test)) {
+    const std::vector<double> scores = voter_log_probs(model, test, threads);
+    log_prob.insert(log_prob.end(), scores.begin(), scores.end());
+    weight.insert(weight.end(), test.voters.weights.begin(), test.voters.weights.end());
+    return;
+  }
   const std::vector<double> scores = log_probs(model, test, threads);
+  // Voters of one ranking each: in their order, so that models that look at the voters and models that do not can be compared.
+  if (test.voters.given()) {
+    for (std::size_t v = 0; v < test.voters.size(); ++v) log_prob.push_back(scores[test.voters.rankings.other[v]]);
+    weight.insert(weight.end(), test.voters.weights.begin(), test.voters.weights.end());
+    return;
+  }
   log_prob.insert(log_prob.end(), scores.begin(), scores.end());
   weight.insert(weight.end(), test.rankings.weights().begin(), test.rankings.weights().end());
 }

@@ -7,7 +7,7 @@
 
 namespace caucus {
 
-// Log-probabilities of held-out ballots in the order they were scored, with their weights.
+// Log-probabilities of held-out ballots in the order they were scored, with their weights. All ballots of a voter are one.
 struct HeldoutScores {
   std::vector<double> log_prob;
   std::vector<double> weight;

@@ -16,6 +16,14 @@ std::size_t num_choices(const Dataset& data, std::size_t length) {
 
 std::optional<std::string> why_no_groups(const Dataset& data) {
   std::size_t most = 0, longest = 0;
+  // What one voter says in several rankings says two things as well.
+  for (std::size_t v = 0; data.voters.share() && v < data.voters.size() && most < 2; ++v) {
+    const Incidence& cast = data.voters.rankings;
+    std::size_t choices = 0;
+    for (std::size_t j = cast.begin[v]; j < cast.begin[v + 1]; ++j)
+      choices += cast.count(j) * num_choices(data, data.rankings.length(cast.other[j]));
+    most = std::max(most, choices);
+  }
   for (std::size_t i = 0; i < data.rankings.size() && most < 2; ++i) {
     most = std::max(most, num_choices(data, data.rankings.length(i)));
     longest = std::max(longest, data.rankings.length(i));

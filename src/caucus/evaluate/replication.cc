@@ -75,16 +75,20 @@ Replication replication(const FittedModel& first, const FittedModel& second, con
   result.groups.assign(k, 1.0);
   if (second.num_components() != k) result.weakest = result.prediction_strength = result.adjusted_rand = 0.0;
   if (k < 2 || second.num_components() != k) return result;
-  const std::vector<double> a = memberships(first, data, threads), b = memberships(second, data, threads);
-  const std::vector<double> correlation = correlations(a, b, data.rankings.weights(), k);
+  const bool voters = counts_voters(first, data);
+  const std::span<const double> weights = voters ? std::span<const double>(data.voters.weights) : data.rankings.weights();
+  const auto of_units = [&](const FittedModel& model) {
+    return voters ? voter_memberships(model, data, threads) : memberships(model, data, threads);
+  };
+  const std::vector<double> a = of_units(first), b = of_units(second);
+  const std::vector<double> correlation = correlations(a, b, weights, k);
   std::vector<double> cost(correlation), table(k * k, 0.0);
   for (double& value : cost) value = -value;
   const std::vector<std::size_t> partner = solve_assignment(cost, k);
   for (std::size_t c = 0; c < k; ++c) result.groups[c] = correlation[c * k + partner[c]];
   result.weakest = *std::ranges::min_element(result.groups);
-  for (std::size_t i = 0; i < data.rankings.size(); ++i)
-    table[most_probable(std::span(a).subspan(i * k, k)) * k + most_probable(std::span(b).subspan(i * k, k))] +=
-        data.rankings.weight(i);
+  for (std::size_t i = 0; i < weights.size(); ++i)
+    table[most_probable(std::span(a).subspan(i * k, k)) * k + most_probable(std::span(b).subspan(i * k, k))] += weights[i];
   result.prediction_strength = std::min(prediction_strength(table, k, true), prediction_strength(table, k, false));
   result.adjusted_rand = adjusted_rand(table, k);
   return result;

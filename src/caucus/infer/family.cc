@@ -17,6 +17,7 @@ std::vector<std::string> Accepts::names() const {
   if (top_t) result.emplace_back("top-t");
   if (subset) result.emplace_back("subset"), result.emplace_back("pairwise");
   if (ties) result.emplace_back("ties");
+  if (voters) result.emplace_back("voters");
   return result;
 }
 
@@ -26,6 +27,11 @@ void require_accepted(const Accepts& accepts, const Dataset& data, std::string_v
     throw DataError(fmt::format("{}: {} does not take {}; {}", data.source, who, what, remedy));
   };
   if (data.rankings.empty()) throw DataError(fmt::format("{}: there are no rankings", data.source));
+  if (data.voters.share() && !accepts.voters)
+    refuse("several rankings by one voter",
+           "its groups are groups of rankings. Leave --voter out to let every ranking count as a voter of its own, or choose a "
+           "family and "
+           "method that does (caucus families)");
   if (found.has_ties && !accepts.ties)
     refuse("rankings with ties", "choose a family that does (caucus families), or break the ties first");
   if (found.top_t && !accepts.top_t)
@@ -64,6 +70,7 @@ FitOutcome Family::fit(const Dataset& data, const OptionMap& options, const Run&
   if (!summary.entropy && outcome.model->num_components() > 1)
     summary.entropy = membership_entropy(*outcome.model, data, run.threads);
   complete_summary(outcome, data.rankings.total_weight(), begun, run);
+  if (counts_voters(*outcome.model, data)) summary.num_voters = data.voters.total_weight();
   return outcome;
 }
 

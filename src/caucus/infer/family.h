@@ -25,6 +25,7 @@ struct Accepts {
   bool top_t = false;
   bool subset = false;  // pairwise comparisons among them
   bool ties = false;
+  bool voters = false;  // several rankings by one voter
 
   std::vector<std::string> names() const;  // {"complete", "top-t", ...}
 };

@@ -25,9 +25,10 @@ bool tells_who_compared(std::string_view name) {
 
 std::string warning_of_judges(std::string_view name) {
   return fmt::format(
-      "the column {} tells who compared; each comparison still counts as a ballot of its own ('assign --by' with it shows "
-      "the groups of each)",
-      show_text(name));
+      "the column {} tells who compared; each comparison still counts as a ballot of its own. --voter {} makes the comparisons of "
+      "one "
+      "person belong together",
+      show_text(name), name);
 }
 
 std::optional<int> battle_outcome(std::string_view winner, std::string_view a, std::string_view b, std::string_view name_a,

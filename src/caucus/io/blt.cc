@@ -7,8 +7,8 @@
 //   0                    end of ballots
 //   "Adam" ...           names, with or without quotes, or "# ALTERNATIVE NAME 1: Adam"; then a title
 //
-// Separators may be blanks or commas, and the 0 after a ballot may be missing; councils publish both. Such a comma file may give
-// names as "Candidate 1","Adam","Party".
+// Separators may be blanks or commas, and the 0 after a ballot may be missing, but then in all of them; councils publish both. Such
+// a comma file may give names as "Candidate 1","Adam","Party".
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -29,6 +29,10 @@ class BltReader {
   Dataset read() {
     read_counts();
     read_ballots();
+    // A file that ends its ballots with 0 ends all of them so: one without may have been cut.
+    if (ends_with_zero_ && unclosed_line_ > 0)
+      diagnostics_.add(unclosed_line_, 1,
+                       "found a ballot without a 0 at its end, expected one as in the other ballots of the file");
     read_names();
     diagnostics_.throw_if_any();
     return finish();
@@ -132,6 +136,11 @@ class BltReader {
     for (token = next_token(rest); !token.empty() && token != "0"; token = next_token(rest)) {
       if (token == "-") continue;
       if (!read_group(token)) return false;
+    }
+    if (token == "0") {
+      ends_with_zero_ = true;
+    } else if (unclosed_line_ == 0) {
+      unclosed_line_ = line_number_;
     }
     rows_.finish(*weight);
     return true;
@@ -240,6 +249,8 @@ class BltReader {
   std::size_t seats_ = 0;
   bool pending_ = false;  // the current line is a name already
   bool ended_ = false;
+  bool ends_with_zero_ = false;    // some ballot does
+  std::size_t unclosed_line_ = 0;  // the first one that does not; 0: none
   BallotRows rows_;
   NumberIndex index_;
   std::vector<std::uint64_t> numbers_;  // of ids, in order of first sight

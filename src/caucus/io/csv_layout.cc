@@ -76,7 +76,8 @@ struct Finder {
   }
 
   bool is_other(std::size_t column, const CsvLayout& layout) const {
-    return header[column].empty() || (layout.weight && *layout.weight == column) || column == voter();
+    return header[column].empty() || (layout.weight && *layout.weight == column) || column == voter() ||
+           header[column] == options.voter;
   }
 
   // The rank in a cell: 0 for none, nothing for a cell that is no rank.

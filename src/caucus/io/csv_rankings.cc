@@ -108,6 +108,7 @@ class CsvRankings {
       }
     };
     if (!has(options_.columns)) fitting.columns.clear();
+    if (!options_.voter.empty() && !has({options_.voter})) fitting.voter.clear();
     if (options_.weight_column != "none" && !options_.weight_column.empty() && !has({options_.weight_column}))
       fitting.weight_column.clear();
     return fitting;
@@ -143,6 +144,14 @@ class CsvRankings {
       return 0.0;
     }
     return *number;
+  }
+
+  // A ranking that is counted `count` times. One voter's are so many rankings; a weight would make so many voters of the one.
+  std::size_t copies_of(double count, const CsvCell& where) {
+    if (options_.voter.empty() || count == 0.0) return 1;
+    if (count == std::floor(count) && count <= 1e6) return static_cast<std::size_t>(count);
+    complain(where, fmt::format("found the count {}, expected a whole number up to a million for rankings of one voter", count));
+    return 1;
   }
 
   void blank_row(double row_weight) {
@@ -227,7 +236,10 @@ class CsvRankings {
     std::size_t num_repeated = 0;
     while (next()) {
       std::string_view order = cell(layout_.columns[0]).text;
-      const double row_weight = weight() * take_count(order);
+      double row_weight = weight();
+      const double count = take_count(order);
+      const std::size_t copies = copies_of(count, cell(layout_.columns[0]));
+      if (copies == 1) row_weight *= count;
       if (row_weight == 0.0) {
         blank_row(0.0);
         continue;
@@ -239,9 +251,11 @@ class CsvRankings {
         if (item != ItemIndex::none && !rows_.push(item)) ++num_repeated;
         if (ends_group) rows_.end_group();
       });
-      end_ballot(row_weight);
-      rows_.finish(row_weight);
-      keep_row();
+      end_ballot(row_weight * static_cast<double>(copies));
+      for (std::size_t c = 0; c < copies; ++c) {
+        rows_.finish(row_weight);
+        keep_row();
+      }
     }
     if (num_repeated > 0)
       warnings_.push_back(fmt::format("{} times a ballot lists an item again; its first place counts", num_repeated));
@@ -365,7 +379,7 @@ class CsvRankings {
   // Every comparison is a ballot of its own: that some come from one judge should be known.
   void warn_of_judges() {
     for (const std::size_t column : kept_columns_)
-      if (tells_who_compared(header_[column])) warnings_.push_back(warning_of_judges(header_[column]));
+      if (tells_who_compared(header_[column]) && options_.voter.empty()) warnings_.push_back(warning_of_judges(header_[column]));
   }
 
   void add_pair(ItemId a, ItemId b, int outcome, double pair_weight) {
@@ -405,8 +419,11 @@ class CsvRankings {
       }
       if (!good) continue;
       constexpr int outcomes[3] = {1, -1, 0};
-      for (std::size_t i = 0; i < 3; ++i)
-        if (counts[i] > 0.0) add_pair(a, b, outcomes[i], counts[i] * row_weight);
+      for (std::size_t i = 0; i < 3; ++i) {
+        if (!(counts[i] > 0.0)) continue;
+        const std::size_t copies = copies_of(counts[i], cell(layout_.columns[2]));
+        for (std::size_t c = 0; c < copies; ++c) add_pair(a, b, outcomes[i], copies == 1 ? counts[i] * row_weight : row_weight);
+      }
     }
   }
 
@@ -501,7 +518,7 @@ class CsvRankings {
     std::vector<std::size_t> columns;
     std::vector<std::vector<std::string_view>> kept;
     // Whom a row belongs to is worth keeping, unless the names are the row numbers.
-    if (!numbered) {
+    if (!numbered || header_[layout_.columns[0]] == options_.voter) {
       columns.push_back(layout_.columns[0]);
       kept.push_back(voter_names);
     }

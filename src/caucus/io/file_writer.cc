@@ -99,13 +99,36 @@ std::string folder_of(const std::string& path) {
   return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
 }
 
+// The temporary name beside the target: unique within the machine by process id, within the process by a counter that no result
+// depends on. Long names are cut so that it fits the file system's limit.
+std::string temporary_name(const std::string& path) {
+  static std::atomic<unsigned> counter{0};
+  const std::size_t slash = path.find_last_of('/') + 1;
+  return fmt::format("{}.{}.{}-{}.tmp", path.substr(0, slash), path.substr(slash).substr(0, 200), ::getpid(), counter.fetch_add(1));
+}
+
 }  // namespace
 
 struct FileWriter::Target {
   std::string path;
-  std::string temporary;  // empty: written directly
+  std::string temporary;  // empty: written directly, or without a name
+  bool unnamed = false;
   Descriptor file;
   std::unique_ptr<Packer> packer;
+
+  // Tries names until one is free.
+  template <class Make>
+  void take_name(const std::string& shown, Make&& make) {
+    for (int attempt = 0; attempt < 100; ++attempt) {
+      const std::string name = temporary_name(path);
+      if (make(name)) {
+        temporary = name;
+        return;
+      }
+      if (errno != EEXIST) break;
+    }
+    throw_io(shown, "cannot be written");
+  }
 };
 
 FileWriter::FileWriter(const std::string& path) : target_(std::make_unique<Target>()) {
@@ -129,21 +152,15 @@ FileWriter::FileWriter(const std::string& path) : target_(std::make_unique<Targe
     if (!target_->file.is_open()) throw_io(path, "cannot be opened");
     return;
   }
-  // Names are unique within the machine by process id, within the process by a counter that no result depends on.
-  static std::atomic<unsigned> counter{0};
-  const std::size_t slash = target_->path.find_last_of('/') + 1;
-  for (int attempt = 0; attempt < 100 && !target_->file.is_open(); ++attempt) {
-    // Long names are cut so that the temporary one fits the file system's limit.
-    std::string name = target_->path.substr(slash).substr(0, 200);
-    const std::string temporary =
-        fmt::format("{}.{}.{}-{}.tmp", target_->path.substr(0, slash), name, ::getpid(), counter.fetch_add(1));
-    target_->file = Descriptor::own(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-    if (target_->file.is_open())
-      target_->temporary = temporary;
-    else if (errno != EEXIST)
-      throw_io(path, "cannot be written");
-  }
-  if (!target_->file.is_open()) throw_io(path, "cannot be written");
+  // A file without a name, where the file system has such: nothing of it stays, however the program ends.
+  if (::access("/proc/self/fd", F_OK) == 0)  // by which it gets its name in the end
+    target_->file = Descriptor::own(::open(folder_of(target_->path).c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666));
+  target_->unnamed = target_->file.is_open();
+  if (!target_->unnamed)
+    target_->take_name(path, [&](const std::string& name) {
+      target_->file = Descriptor::own(::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+      return target_->file.is_open();
+    });
   if (exists) ::fchmod(target_->file.get(), status.st_mode & 07777);
 }
 
@@ -160,8 +177,16 @@ void FileWriter::commit() {
   Target& target = *target_;
   target.packer->put(buffer_, true, target.file.get(), target.path);
   buffer_.clear();
-  if (target.temporary.empty()) return;
+  if (target.temporary.empty() && !target.unnamed) return;
   if (::fsync(target.file.get()) != 0) throw_io(target.path, "syncing failed");
+  // A name of its own first: linking cannot replace a file, renaming can.
+  if (target.unnamed) {
+    const std::string self = fmt::format("/proc/self/fd/{}", target.file.get());
+    target.take_name(target.path, [&](const std::string& name) {
+      return ::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0;
+    });
+    target.unnamed = false;
+  }
   if (!target.file.close()) throw_io(target.path, "writing failed");
   if (::rename(target.temporary.c_str(), target.path.c_str()) != 0) throw_io(target.path, "renaming failed");
   target.temporary.clear();

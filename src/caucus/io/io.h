@@ -43,6 +43,9 @@ struct ReadOptions {
   std::string contest;               // CSV with one column per rank and contest: a part of the contest's name, * is any text
   std::size_t top = 0;               // ratings: keep the t best-rated (ties broken by item order); 0: all, with ties
   CategoryOrder categories = CategoryOrder::automatic;
+  std::string voter;             // a column beside the rankings: who cast them. Empty: as the file says, else nobody
+  std::string voters_file;       // a table with one line per voter, matched by that column
+  bool rows_are_voters = false;  // without such a column every row is a voter, so that columns beside it are the voter's
 
   // Items, in every format. Patterns: * is any text, case does not matter, commas separate several.
   std::vector<std::string> drop;        // names that name nobody, besides skipped, overvote, ...

@@ -101,9 +101,12 @@ class JsonlReader final : public LineReader {
     data.items = index_.take_names();
     if (!items_given_) sort_items(data);
     data.unranked = options_.unranked.value_or(stated_unranked_.value_or(any_battle_ ? Unranked::absent : Unranked::last));
-    if (keep_covariates_) finish_covariates(data);
     warn_blank_ballots(rows_, any_battle_ ? undecided : blank_ballots, data.warnings);
-    if (any_battle_)
+    // A key "voter" says who: nothing else needs to.
+    const bool keyed = std::ranges::any_of(columns_, [](const ColumnInput& column) { return column.name == "voter"; });
+    data.voters.column = !voter_column_.empty() ? voter_column_ : keyed && keep_covariates_ ? "voter" : "";
+    if (keep_covariates_) finish_covariates(data);
+    if (any_battle_ && data.voters.column.empty() && options_.voter.empty())
       for (const Column& column : data.covariates)
         if (tells_who_compared(column.name)) data.warnings.push_back(warning_of_judges(column.name));
     if (num_dropped_ > 0) data.warnings.push_back(fmt::format("{} names that name no item were dropped", num_dropped_));
@@ -148,6 +151,8 @@ class JsonlReader final : public LineReader {
       } else if (first_line && key == "unranked") {
         is_header = true;
         read_unranked(cursor);
+      } else if (first_line && is_header && key == "voter") {
+        voter_column_ = cursor.string("the name of the covariate that names voters");
       } else if (first_line && key == "schema") {
         is_header = true;
         const std::size_t value_at = cursor.position();
@@ -483,6 +488,7 @@ class JsonlReader final : public LineReader {
 
   std::string name_;
   ReadOptions options_;
+  std::string voter_column_;
   bool keep_covariates_;
   Diagnostics diagnostics_;
   std::size_t line_number_ = 0;

@@ -9,6 +9,7 @@
 #include "caucus/io/order_text.h"
 #include "caucus/io/readers.h"
 #include "caucus/io/text.h"
+#include "caucus/io/voters.h"
 
 namespace caucus {
 
@@ -162,10 +163,16 @@ Dataset read_source(const Source& source, const ReadOptions& options) {
 
 }  // namespace
 
-Dataset read_dataset(const std::string& path, const ReadOptions& options) { return read_source(Source::open(path), options); }
+Dataset read_dataset(const std::string& path, const ReadOptions& options) {
+  Dataset data = read_source(Source::open(path), options);
+  add_voters(data, options);
+  return data;
+}
 
 Dataset parse_dataset(std::string_view text, const std::string& name, const ReadOptions& options) {
-  return read_source(Source::from_text(text, name), options);
+  Dataset data = read_source(Source::from_text(text, name), options);
+  add_voters(data, options);
+  return data;
 }
 
 }  // namespace caucus

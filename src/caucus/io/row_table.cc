@@ -53,4 +53,35 @@ void write_row_table(const Dataset& data, const std::vector<std::string>& heads,
       });
 }
 
+void write_voter_table(const Dataset& data, const std::vector<std::string>& heads,
+                       const std::function<void(std::string& out, std::size_t voter)>& append, TextSink& sink) {
+  const std::vector<Column> columns = voter_columns(data);
+  std::string& out = sink.buffer();
+  out += "voter,weight";
+  for (const std::string& head : heads) out += ',' + head;
+  for (const Column& column : columns) {
+    const bool taken = column.name == "voter" || column.name == "weight" || std::ranges::find(heads, column.name) != heads.end();
+    out += ',';
+    append_csv_cell(out, (taken ? "data." : "") + column.name, ',');
+  }
+  out += '\n';
+  for (std::size_t v = 0; v < data.voters.size(); ++v) {
+    append_csv_cell(out, data.voters.names[v], ',');
+    out += ',';
+    append_number(out, data.voters.weights[v]);
+    append(out, v);
+    for (const Column& column : columns) {
+      out += ',';
+      append_csv_cell(out, covariate_text(column, v), ',');
+    }
+    out += '\n';
+    sink.checkpoint();
+  }
+  for (const std::string& name : data.voters.silent) {
+    append_csv_cell(out, name, ',');
+    out.append(1 + heads.size() + columns.size(), ',');
+    out += '\n';
+  }
+}
+
 }  // namespace caucus

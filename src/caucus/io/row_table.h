@@ -16,6 +16,11 @@ namespace caucus {
 void write_row_table(const Dataset& data, const std::vector<std::string>& heads,
                      const std::function<void(std::string& out, std::size_t row)>& append, TextSink& sink);
 
+// voter,weight,HEADS...,COLUMNS...: one line per voter, then the voters' own columns; those whose rankings are all blank come last,
+// with empty cells. `append` writes the cells of a voter.
+void write_voter_table(const Dataset& data, const std::vector<std::string>& heads,
+                       const std::function<void(std::string& out, std::size_t voter)>& append, TextSink& sink);
+
 // A value of a covariate as text; empty where it is missing.
 std::string covariate_text(const Column& column, std::size_t row);
 

@@ -8,6 +8,7 @@
 #include "caucus/io/io.h"
 #include "caucus/io/items.h"
 #include "caucus/io/row_table.h"
+#include "caucus/io/voters.h"
 
 namespace caucus {
 
@@ -103,9 +104,21 @@ class Joined {
 
 Dataset read_datasets(const std::vector<std::string>& paths, const ReadOptions& options) {
   if (paths.size() == 1) return read_dataset(paths[0], options);
+  // A voter may stand in several files, so voters are looked for when all are one.
+  ReadOptions each = options;
+  each.voters_file.clear();
+  each.rows_are_voters = false;
   Joined joined;
-  for (const std::string& path : paths) joined.add(read_dataset(path, options));
-  return joined.finish();
+  std::string column;
+  for (const std::string& path : paths) {
+    const Dataset part = read_dataset(path, each);
+    if (column.empty()) column = part.voters.column;
+    joined.add(part);
+  }
+  Dataset data = joined.finish();
+  data.voters.column = column;
+  add_voters(data, options);
+  return data;
 }
 
 }  // namespace caucus

@@ -38,13 +38,20 @@ Source::~Source() = default;
 
 namespace {
 
+// A pipe or a device may never end: a bound, and a look at its beginning.
+constexpr std::size_t most_piped = std::size_t{2} << 30;
+
 std::string read_all(int fd, const std::string& name) {
   std::string buffer;
   std::size_t size = 0;
   while (size == buffer.size()) {
-    buffer.resize(std::max<std::size_t>(1U << 18, buffer.size() * 2));
+    if (size >= most_piped)
+      throw DataError(
+          fmt::format("{}: found more than {} MB from a pipe or device; write them to a file first", name, most_piped >> 20));
+    buffer.resize(std::min(most_piped, std::max<std::size_t>(1U << 18, buffer.size() * 2)));
     const ssize_t got = read_full(fd, buffer.data() + size, buffer.size() - size);
     if (got < 0) throw IoError(fmt::format("{}: reading failed: {}", name, std::strerror(errno)));
+    if (size == 0 && got > 0 && buffer[0] == '\0') throw DataError(name + ": begins with a zero byte; expected text");
     size += static_cast<std::size_t>(got);
   }
   buffer.resize(size);

@@ -98,6 +98,6 @@ std::string unpack(std::string_view packed, const std::string& name, std::size_t
   return packed.starts_with(gzip_magic) ? unpack_gzip(packed, name, most_at_once) : unpack_zstd(packed, name);
 }
 
-std::size_t max_unpacked_bytes(std::size_t packed_bytes) { return (std::size_t{256} << 20) + 200 * packed_bytes; }
+std::size_t max_unpacked_bytes(std::size_t packed_bytes) { return (std::size_t{64} << 20) + 100 * packed_bytes; }
 
 }  // namespace caucus

@@ -35,6 +35,10 @@ void write_head(const Dataset& data, const std::vector<std::string>& names, Text
     }
     out += ']';
   }
+  if (!data.voters.column.empty()) {
+    out += ",\"voter\":";
+    append_json_string(out, data.voters.column);
+  }
   out += "}\n";
 }
 

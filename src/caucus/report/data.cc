@@ -183,10 +183,13 @@ Json composition_json(const Parts& parts) {
   Json columns = Json::array();
   if (group_labels(parts).empty()) return columns;
   const std::size_t k_all = parts.view.groups.size();
-  for (const Column& column : parts.data->covariates) {
-    const GroupShares found = group_shares(*parts.data, parts.voters.probabilities, k_all, column.name);
+  const bool by_voter = !parts.voters.of_voter.empty();
+  const std::size_t num_members = by_voter ? parts.data->voters.size() : parts.data->rankings.num_rows();
+  for (const Column& column : by_voter ? voter_columns(*parts.data) : parts.data->covariates) {
+    const GroupShares found = by_voter ? voter_shares(*parts.data, parts.voters.of_voter, k_all, column.name)
+                                       : group_shares(*parts.data, parts.voters.probabilities, k_all, column.name);
     const std::size_t num_values = found.values.size();
-    if (num_values < 2 || num_values > parts.data->rankings.num_rows() / 2) continue;
+    if (num_values < 2 || num_values > num_members / 2) continue;
     std::vector<std::size_t> kept(num_values);
     std::iota(kept.begin(), kept.end(), std::size_t{0});
     std::stable_sort(kept.begin(), kept.end(),

@@ -66,6 +66,7 @@ ModelView view_model(const FittedModel& model, std::uint64_t seed, int threads);
 
 // Memberships of the rankings in the data, summed up.
 struct VoterView {
+  std::vector<double> of_voter;       // memberships by voter, where voters are what belongs to groups; else empty
   std::vector<double> probabilities;  // K per distinct ranking
   std::vector<std::uint32_t> label;   // of each distinct ranking
   std::vector<double> certainty;      // the label's probability

@@ -15,6 +15,7 @@ VoterView view_voters(const FittedModel& model, const Dataset& data, int threads
   VoterView voters;
   const std::size_t k_all = model.num_components();
   voters.probabilities = memberships(model, data, threads);
+  if (counts_voters(model, data)) voters.of_voter = voter_memberships(model, data, threads);
   for (std::size_t i = 0; i < data.rankings.size(); ++i) {
     const auto row = std::span(voters.probabilities).subspan(i * k_all, k_all);
     const auto best = std::max_element(row.begin(), row.end());

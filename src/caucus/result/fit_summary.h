@@ -66,6 +66,7 @@ struct FitSummary {
   double loglik = std::numeric_limits<double>::quiet_NaN();  // log P(observed data), natural, weighted by counts, no prior term:
                                                              // what scoring the data gives
   double num_rankings = 0.0;                                 // sum of weights
+  double num_voters = 0.0;                                   // sum of their weights; 0 where every ranking is a voter of its own
   std::int64_t num_parameters = 0;
   double log_discrete_values = 0.0;  // log of the number of values that discrete parameters can take
   std::optional<double> entropy;     // of the memberships: -sum_i w_i sum_k p_ik log p_ik; mixtures only
@@ -84,7 +85,8 @@ struct FitSummary {
   Record details;                        // a family's own keys for the "fit" object
 
   double aic() const { return -2.0 * loglik + 2.0 * static_cast<double>(num_parameters); }
-  double bic() const;  // -2 loglik + p log N: lower is better
+  // -2 loglik + p log N: lower is better. N counts what is independent: voters, or rankings where each is a voter of its own.
+  double bic() const;
   // Chen & Chen (2008), gamma = 1: the consensus rankings of Mallows models are free to be chosen among n!, which BIC leaves out.
   double ebic() const { return bic() + 2.0 * log_discrete_values; }
   double icl() const { return bic() + 2.0 * entropy.value_or(0.0); }  // Biernacki, Celeux & Govaert 2000

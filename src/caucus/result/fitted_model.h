@@ -12,6 +12,7 @@
 #include "caucus/data/dataset.h"
 #include "caucus/result/group.h"
 #include "caucus/result/marginals.h"
+#include "caucus/result/membership.h"
 #include "caucus/result/record.h"
 
 namespace caucus {
@@ -53,6 +54,10 @@ class FittedModel {
   // `data` has been matched to items() and checked. Thread-safe.
   virtual void log_joint(const Dataset& data, std::size_t first, std::size_t count, std::span<double> joint) const = 0;
 
+  // out[(i - first) * K + k] = log P_k(ranking i), without the weight of the group. By default from log_joint; 0 for groups of no
+  // weight.
+  virtual void log_components(const Dataset& data, std::size_t first, std::size_t count, std::span<double> out) const;
+
   // log P(ranking i). By default the log-sum over log_joint.
   virtual void log_prob(const Dataset& data, std::size_t first, std::size_t count, std::span<double> out) const;
 
@@ -73,6 +78,10 @@ class FittedModel {
   // What a fit or a model file knows of the groups' errors: one entry per group, or none.
   void set_errors(std::vector<GroupErrors> errors) { errors_ = std::move(errors); }
 
+  // How the weights of the groups depend on what is known of a voter; none: they do not. groups() then has mean weights.
+  const Membership* membership() const { return membership_.get(); }
+  void set_membership(std::shared_ptr<const Membership> membership) { membership_ = std::move(membership); }
+
   // What the model file holds besides the groups' parameters and errors, which profile() tells: keys beside "components" ("ties",
   // ...) and within them. `components` has one record per group.
   virtual void write(Record& model, std::span<Record> components) const;
@@ -84,10 +93,20 @@ class FittedModel {
   virtual std::vector<Group> groups() const = 0;
 
  private:
+  std::shared_ptr<const Membership> membership_;
   std::vector<GroupErrors> errors_;
   std::vector<std::string> items_;
   Unranked unranked_;
 };
+
+// Where voters cast several rankings, or a membership model looks at them, all rankings of a voter are one observation:
+// log P(voter) = log sum_k weight_k prod_r P_k(r). log_likelihood and membership_entropy are over voters then, and memberships of a
+// ranking are the mean of its voters'.
+bool counts_voters(const FittedModel& model, const Dataset& data);
+// log weight_k + sum over the voter's rankings of log P_k, K numbers per voter, in parallel.
+std::vector<double> voter_joint(const FittedModel& model, const Dataset& data, int threads);
+std::vector<double> voter_log_probs(const FittedModel& model, const Dataset& data, int threads);
+std::vector<double> voter_memberships(const FittedModel& model, const Dataset& data, int threads);
 
 // log P of every distinct ranking, in parallel.
 std::vector<double> log_probs(const FittedModel& model, const Dataset& data, int threads);
@@ -95,8 +114,8 @@ std::vector<double> log_probs(const FittedModel& model, const Dataset& data, int
 double log_likelihood(const FittedModel& model, const Dataset& data, int threads);
 // Posterior memberships of every distinct ranking, K numbers each, in parallel.
 std::vector<double> memberships(const FittedModel& model, const Dataset& data, int threads);
-// -sum_i w_i sum_k p_ik log p_ik over the memberships p, K numbers for each distinct ranking i.
-double membership_entropy(std::span<const double> memberships, const RankingSet& rankings, std::size_t num_components);
+// -sum_i w_i sum_k p_ik log p_ik over the memberships p, K numbers for each weight.
+double membership_entropy(std::span<const double> memberships, std::span<const double> weights, std::size_t num_components);
 double membership_entropy(const FittedModel& model, const Dataset& data, int threads);
 
 }  // namespace caucus

@@ -174,6 +174,7 @@ std::string model_text(const FittedModel& model, const FitSummary* summary, cons
     json["components"].push_back(nlohmann::ordered_json(component));
   }
   for (const auto& [key, value] : own.node().json.items()) json[key] = value;
+  if (model.membership() != nullptr) json["membership"] = model.membership()->record().node().json;
   if (summary != nullptr) {
     json["fit"] = model_json::write_summary(*summary);
     if (summary->posterior) json["posterior"] = model_json::write_posterior(*summary->posterior);

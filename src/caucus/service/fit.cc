@@ -26,7 +26,8 @@ const Family& family_of(const FitRequest& request) {
 }  // namespace
 
 bool goes_by(const FitRequest& request) {
-  return request.data == nullptr && !request.keep_data && request.paths.size() == 1 &&
+  return request.data == nullptr && !request.keep_data && request.paths.size() == 1 && request.reading.voter.empty() &&
+         request.reading.voters_file.empty() && !request.reading.rows_are_voters &&
          family_of(request).takes_stream(request.options);
 }
 

@@ -18,6 +18,8 @@ LoadedModel parse_model(std::string_view text, const std::string& name) {
     const RecordView& file = document.record().model;
     if (file.has("reading")) loaded.reading = reading_of(file.object("reading"));
     if (file.has("selection")) loaded.selection = selection_of(file.object("selection"));
+    if (file.has("membership"))
+      loaded.model->set_membership(Membership::read(file.object("membership"), loaded.model->num_components()));
     loaded.model->set_errors(document.errors());
     loaded.summary = document.summary();
   } catch (const Error& error) {

@@ -24,8 +24,9 @@ struct TextOption {
   const char* flag;
   std::string ReadOptions::*member;
 };
-constexpr std::array<TextOption, 2> text_options{
-    {{"weight_column", "--weight-column", &ReadOptions::weight_column}, {"contest", "--contest", &ReadOptions::contest}}};
+constexpr std::array<TextOption, 3> text_options{{{"weight_column", "--weight-column", &ReadOptions::weight_column},
+                                                  {"contest", "--contest", &ReadOptions::contest},
+                                                  {"voter", "--voter", &ReadOptions::voter}}};
 
 void add_words(std::string& words, std::string_view flag, std::string_view value) {
   words += fmt::format("{}{} '{}'", words.empty() ? "" : " ", flag, value);
@@ -41,6 +42,7 @@ Record reading_record(const ReadOptions& options, Unranked unranked) {
   for (const TextOption& one : text_options)
     if (!(options.*one.member).empty()) reading.set(one.key, options.*one.member);
   if (options.top > 0) reading.set("top", options.top);
+  if (options.rows_are_voters) reading.set("rows_are_voters", true);
   for (const ListOption& one : item_options)
     if (!(options.*one.member).empty()) reading.set(one.key, options.*one.member);
   return reading;
@@ -55,6 +57,7 @@ ReadOptions reading_of(const RecordView& reading) {
   }
   if (reading.has("columns")) options.columns = reading.texts("columns");
   for (const TextOption& one : text_options) options.*one.member = reading.text(one.key, "");
+  options.rows_are_voters = reading.flag("rows_are_voters", false);
   if (reading.has("top")) options.top = static_cast<std::size_t>(reading.non_negative("top"));
   for (const ListOption& one : item_options)
     if (reading.has(one.key)) options.*one.member = reading.texts(one.key);
@@ -67,6 +70,7 @@ Recalled recall_reading(const std::optional<ReadOptions>& remembered, const Read
   ReadOptions& options = recalled.options;
   const bool layout_stated = stated.format != Format::automatic || !stated.columns.empty() || !stated.weight_column.empty() ||
                              !stated.contest.empty() || stated.top > 0;
+  options.rows_are_voters = options.rows_are_voters || remembered->rows_are_voters;
   if (!layout_stated) {
     options.recalled = true;
     options.format = remembered->format;
@@ -74,6 +78,7 @@ Recalled recall_reading(const std::optional<ReadOptions>& remembered, const Read
     options.columns = remembered->columns;
     for (const std::string& name : options.columns) add_words(recalled.words, "--columns", name);
     for (const TextOption& one : text_options) {
+      if (!(options.*one.member).empty()) continue;  // --voter alone states no layout
       options.*one.member = (*remembered).*one.member;
       if (!(options.*one.member).empty()) add_words(recalled.words, one.flag, options.*one.member);
     }

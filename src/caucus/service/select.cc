@@ -54,28 +54,37 @@ class GridObserver : public Observer, public StopSource {
 
 // A start for k groups from a fit with fewer: every ranking stays with its most probable group, except those the fit explains worst
 // compared with a coin (the uniform distribution), which make up the new groups.
+// Voters take the place of rankings where they cast several.
 std::vector<std::uint32_t> labels_from(const FittedModel& model, const Dataset& data, int k) {
-  const std::size_t num = model.num_components(), size = data.rankings.size();
-  const std::vector<double> shares = memberships(model, data, 1), log_prob = log_probs(model, data, 1);
+  const bool voters = data.voters.share();
+  const std::size_t num = model.num_components(), size = voters ? data.voters.size() : data.rankings.size();
+  const std::vector<double> shares = voters ? voter_memberships(model, data, 1) : memberships(model, data, 1);
+  const std::vector<double> log_prob = voters ? voter_log_probs(model, data, 1) : log_probs(model, data, 1);
+  // The log-probability less that of a coin.
+  const auto against_coin = [&](double value, std::size_t ranking) {
+    const auto length = static_cast<double>(data.rankings.length(ranking)),
+               others = data.unranked == Unranked::last ? static_cast<double>(data.num_items()) : length;
+    return value + boost::math::lgamma(others + 1.0) - boost::math::lgamma(others - length + 1.0);
+  };
   std::vector<std::uint32_t> labels(size);
   std::vector<double> gain(size);
   for (std::size_t i = 0; i < size; ++i) {
     const auto row = shares.begin() + static_cast<std::ptrdiff_t>(i * num);
     labels[i] = static_cast<std::uint32_t>(std::max_element(row, row + static_cast<std::ptrdiff_t>(num)) - row);
-    const auto length = static_cast<double>(data.rankings.length(i)),
-               others = data.unranked == Unranked::last ? static_cast<double>(data.num_items()) : length;
-    gain[i] = log_prob[i] + boost::math::lgamma(others + 1.0) - boost::math::lgamma(others - length + 1.0);
+    gain[i] = voters ? log_prob[i] : against_coin(log_prob[i], i);
+    for (std::size_t j = voters ? data.voters.rankings.begin[i] : 0; voters && j < data.voters.rankings.begin[i + 1]; ++j)
+      gain[i] += data.voters.rankings.count(j) * against_coin(0.0, data.voters.rankings.other[j]);
   }
   std::vector<std::size_t> order(size);
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return gain[a] < gain[b]; });
-  const double share = data.rankings.total_weight() / static_cast<double>(k);
+  const double share = (voters ? data.voters.total_weight() : data.rankings.total_weight()) / static_cast<double>(k);
   double seen = 0.0;
   for (const std::size_t i : order) {
     const auto group = num + static_cast<std::size_t>(seen / share);
     if (group >= static_cast<std::size_t>(k)) break;
     labels[i] = static_cast<std::uint32_t>(group);
-    seen += data.rankings.weight(i);
+    seen += voters ? data.voters.weights[i] : data.rankings.weight(i);
   }
   return labels;
 }
@@ -92,11 +101,14 @@ const Family& family_of(const SelectRequest& request) {
 }
 
 std::vector<double> shares_of(const FittedModel& model, const Dataset& data, int threads) {
-  const std::vector<double> posterior = memberships(model, data, threads);
+  const bool voters = counts_voters(model, data);
+  const std::vector<double> posterior = voters ? voter_memberships(model, data, threads) : memberships(model, data, threads);
+  const std::span<const double> weights = voters ? std::span<const double>(data.voters.weights) : data.rankings.weights();
+  const double total = voters ? data.voters.total_weight() : data.rankings.total_weight();
   const std::size_t k = model.num_components();
   std::vector<double> shares(k, 0.0);
-  for (std::size_t i = 0; i < data.rankings.size(); ++i)
-    for (std::size_t c = 0; c < k; ++c) shares[c] += data.rankings.weight(i) / data.rankings.total_weight() * posterior[i * k + c];
+  for (std::size_t i = 0; i < weights.size(); ++i)
+    for (std::size_t c = 0; c < k; ++c) shares[c] += weights[i] / total * posterior[i * k + c];
   std::ranges::sort(shares, std::greater<>());
   return shares;
 }
@@ -281,8 +293,10 @@ Selection select(const Dataset& data, const SelectRequest& request, const Run& r
 
   if (request.candidates.empty()) {
     std::optional<std::string> one_group = why_no_groups(data);
-    if (!one_group && data.rankings.total_weight() < fewest_ballots_for_groups)
-      one_group = fmt::format("{} ballots are too few to look for groups: one group was fitted.", data.rankings.total_weight());
+    const double ballots = data.voters.share() ? data.voters.total_weight() : data.rankings.total_weight();
+    if (!one_group && ballots < fewest_ballots_for_groups)
+      one_group = fmt::format("{} {} are too few to look for groups: one group was fitted.", ballots,
+                              data.voters.share() ? "voters" : "ballots");
     if (one_group) {
       SelectRequest only = request;
       only.candidates = {1};

@@ -79,13 +79,15 @@ SelectionFacts selection_of(const RecordView& record) {
   const auto criterion = enum_from_name<Criterion>(record.text("criterion", "bic"));
   if (!criterion) record.fail("criterion", "one that 'caucus select --criterion' knows");
   selection.criterion = *criterion;
-  selection.chosen_k = static_cast<int>(record.non_negative("chosen_k"));
+  const double chosen = record.non_negative("chosen_k");
+  if (chosen > 1e6) record.fail("chosen_k", "a number of groups");
+  selection.chosen_k = static_cast<int>(chosen);
   selection.seconds = record.maybe_number("seconds").value_or(0.0);
   if (record.has("why")) selection.why = record.texts("why");
   for (const RecordView& row : record.objects("table")) selection.table.push_back(row_of(row));
   if (record.has("unfinished"))
     for (const double k : record.numbers("unfinished", record.size("unfinished")))
-      selection.unfinished.push_back(static_cast<int>(k));
+      selection.unfinished.push_back(static_cast<int>(std::clamp(k, 0.0, 1e6)));
   return selection;
 }
 

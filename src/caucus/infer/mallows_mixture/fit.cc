@@ -12,8 +12,10 @@
 #include "caucus/infer/family.h"
 #include "caucus/infer/mallows_mixture/distance_engine.h"
 #include "caucus/infer/mallows_mixture/generalized_engine.h"
+#include "caucus/infer/mallows_mixture/subset_engine.h"
 #include "caucus/infer/mallows_mixture/subset_fit.h"
 #include "caucus/infer/mallows_mixture/tensor_fit.h"
+#include "caucus/infer/mallows_mixture/voter_engine.h"
 #include "caucus/infer/stopping.h"
 #include "caucus/model/stage.h"
 
@@ -48,9 +50,20 @@ void warn_about_groups(FitResult& result, std::size_t num_items, double total_we
 
 namespace {
 
+// One group is the same with and without voters.
+bool by_voter(const Dataset& data, const MallowsMixtureOptions& options) { return data.voters.share() && options.components > 1; }
+
+MultistartResult search(const Dataset& data, const MallowsMixtureOptions& options, const MakeEngine& make, const Run& run,
+                        double step_cost = 1.0) {
+  return by_voter(data, options) ? search_voters(data, options, make, run)
+                                 : run_multistart(data.rankings, data.num_items(), options, make, run, step_cost);
+}
+
 void finish(FitResult& result, const Dataset& data, const MallowsMixtureOptions& options, const MakeEngine& make_engine,
             bool with_errors, const Run& run) {
-  const std::unique_ptr<Engine> engine = make_engine(data.rankings);
+  const bool voters = by_voter(data, options);
+  const std::unique_ptr<Engine> engine = voters ? std::make_unique<VoterEngine>(data, make_engine) : make_engine(data.rankings);
+  const std::span<const double> weights = voters ? std::span<const double>(data.voters.weights) : data.rankings.weights();
   const std::size_t num_components = result.parameters.weight.size();
   std::vector<double> joint(engine->num_rankings() * num_components);
   engine->log_joint(result.parameters, run.threads, joint);
@@ -59,7 +72,7 @@ void finish(FitResult& result, const Dataset& data, const MallowsMixtureOptions&
   result.entropy = 0.0;
   for (std::size_t i = 0; i < engine->num_rankings(); ++i) {
     const auto row = std::span(joint).subspan(i * num_components, num_components);
-    const double total = log_sum_exp(row), weight = data.rankings.weights()[i];
+    const double total = log_sum_exp(row), weight = weights[i];
     loglik += weight * total;
     for (double value : row) {
       const double share = std::exp(value - total);
@@ -76,13 +89,22 @@ void finish(FitResult& result, const Dataset& data, const MallowsMixtureOptions&
   const bool stopped = result.stop_reason == StopReason::interrupted || result.stop_reason == StopReason::time_limit;
   // After a stop the search ends at once, and the gap is that of its first bound.
   if (result.center_gaps.empty()) result.center_gaps = engine->center_gaps(result.parameters, run.threads);
-  if (!stopped && with_errors && options.standard_errors)
-    result.errors = standard_errors(*engine, result.parameters, data.rankings.weights(), run.threads);
+  const double size = voters ? effective_size(data.voters.weights) : effective_size(data.rankings);
+  if (!stopped && with_errors && options.standard_errors) {
+    // Weights that are no counts have no scale of their own (data/weights.h): the information is that of as many voters or ballots
+    // as they stand for.
+    std::vector<double> scaled(weights.begin(), weights.end());
+    const double total = sum(scaled);
+    for (double& weight : scaled) weight *= size / total;
+    result.errors = standard_errors(*engine, result.parameters, scaled, run.threads);
+  }
+  const EmOptions em{options.iterations, options.tolerance, options.accelerate};
   if (!stopped && options.bootstrap > 0)
-    result.stability = bootstrap(data.rankings, data.num_items(), result.parameters,
-                                 {options.iterations, options.tolerance, options.accelerate}, make_engine, options.bootstrap, run);
+    result.stability = voters
+                           ? bootstrap_voters(data, result.parameters, em, make_engine, options.bootstrap, run)
+                           : bootstrap(data.rankings, data.num_items(), result.parameters, em, make_engine, options.bootstrap, run);
 
-  warn_about_groups(result, data.num_items(), effective_size(data.rankings));
+  warn_about_groups(result, data.num_items(), size);
   if (result.starts.finished > 1 && result.starts.agreeing < 2 && !stopped)
     result.warnings.push_back(fmt::format("{} of {} starts ended at the best log-likelihood: more --restarts may find a better one",
                                           result.starts.agreeing == 0 ? "none" : "only one", result.starts.finished));
@@ -101,20 +123,34 @@ FitResult from_multistart(MultistartResult best) {
 
 }  // namespace
 
+namespace {
+
+// Rankings of subsets with exact probabilities; the Monte Carlo of longer ones has no voters.
+FitResult fit_voter_subsets(const Dataset& data, const MallowsOptions& options, const MakeEngine& make, const Run& run) {
+  if (!SubsetEngine::affordable(data.rankings, data.num_items()))
+    throw DataError(
+        fmt::format("{}: family mallows takes several rankings by one voter only where the probabilities of rankings of subsets "
+                    "are exact, and these are too long; choose family pl",
+                    data.source));
+  return from_multistart(search_voters(data, options, make, run));
+}
+
+}  // namespace
+
 FitResult fit_mallows(const Dataset& data, const MallowsOptions& options, const Run& run) {
   validate_options(options);
   const std::size_t n = data.num_items();
   if (options.method == MallowsMethod::tensor && options.distance != Distance::kendall)
     throw UsageError(fmt::format("method tensor needs the kendall distance, not {}", name_of(options.distance)));
   if (options.distance != Distance::kendall) {
-    require_accepted({true, false, false, false}, data,
+    require_accepted({true, false, false, false, true}, data,
                      fmt::format("family mallows under the {} distance", name_of(options.distance)));
     const std::function<bool()> stop = [&run] { return should_stop(run); };
     const DistanceNormalizer normalizer(options.distance, n, 50.0, 1, false, stop);
     const MakeEngine make = [&](const RankingSet& rankings) -> std::unique_ptr<Engine> {
       return std::make_unique<DistanceEngine>(rankings, normalizer, stop);
     };
-    FitResult result = from_multistart(run_multistart(data.rankings, n, options, make, run, 4.0));
+    FitResult result = from_multistart(search(data, options, make, run, 4.0));
     finish(result, data, options, make, true, run);
     if (!normalizer.exact())
       result.warnings.push_back(
@@ -130,30 +166,31 @@ FitResult fit_mallows(const Dataset& data, const MallowsOptions& options, const 
     finish(result, data, options, make, options.polish, run);
     return result;
   }
-  require_accepted({true, true, true, true}, data, "family mallows");
+  require_accepted({true, true, true, true, true}, data, "family mallows");
   if (traits(data).subset) {
     const MakeEngine make = subset_engines(data, options, run);
-    FitResult result = fit_subsets(data, options, make, run);
+    FitResult result =
+        by_voter(data, options) ? fit_voter_subsets(data, options, make, run) : fit_subsets(data, options, make, run);
     finish(result, data, options, make, !result.monte_carlo, run);
     return result;
   }
   const MakeEngine make = [&](const RankingSet& rankings) -> std::unique_ptr<Engine> {
     return std::make_unique<MallowsEngine>(rankings, n, options.consensus, limits_of(run));
   };
-  FitResult result = from_multistart(run_multistart(data.rankings, n, options, make, run));
+  FitResult result = from_multistart(search(data, options, make, run));
   finish(result, data, options, make, true, run);
   return result;
 }
 
 FitResult fit_generalized_mallows(const Dataset& data, const GeneralizedMallowsOptions& options, const Run& run) {
   validate_options(options);
-  require_accepted({true, options.code == Code::s, false, false}, data,
+  require_accepted({true, options.code == Code::s, false, false, true}, data,
                    fmt::format("family gmallows in code {}", name_of(options.code)));
   const std::size_t n = data.num_items();
   const MakeEngine make = [&](const RankingSet& rankings) -> std::unique_ptr<Engine> {
     return std::make_unique<GeneralizedEngine>(rankings, n, options.code, options.consensus, limits_of(run));
   };
-  FitResult result = from_multistart(run_multistart(data.rankings, n, options, make, run, 1.2));
+  FitResult result = from_multistart(search(data, options, make, run, 1.2));
   const bool stopped = result.stop_reason == StopReason::interrupted || result.stop_reason == StopReason::time_limit;
   const bool search = options.consensus == ConsensusMethod::exact || options.consensus == ConsensusMethod::automatic;
   if (options.components == 1 && n > 1 && search && !stopped) {

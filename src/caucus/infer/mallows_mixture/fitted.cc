@@ -74,8 +74,8 @@ MallowsMixture::MallowsMixture(std::vector<std::string> items, Unranked unranked
 }
 
 void MallowsMixture::check(const Dataset& data) const {
-  Accepts accepts{true, true, true, true};
-  if (distance_ != Distance::kendall) accepts = {true, false, false, false};
+  Accepts accepts{true, true, true, true, true};
+  if (distance_ != Distance::kendall) accepts = {true, false, false, false, true};
   require_accepted(accepts, data,
                    distance_ == Distance::kendall ? "a Mallows model"
                                                   : fmt::format("a Mallows model under the {} distance", name_of(distance_)));
@@ -163,7 +163,7 @@ GeneralizedMallowsMixture::GeneralizedMallowsMixture(std::vector<std::string> it
 }
 
 void GeneralizedMallowsMixture::check(const Dataset& data) const {
-  require_accepted({true, code_ == Code::s, false, false}, data,
+  require_accepted({true, code_ == Code::s, false, false, true}, data,
                    fmt::format("the generalized Mallows model in code {}", name_of(code_)));
 }
 

@@ -1,17 +1,25 @@
 #include "caucus/infer/mallows_mixture/uncertainty.h"
 
+#include <fmt/format.h>
+
 #include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
 
+#include "caucus/base/error.h"
 #include "caucus/base/numeric.h"
 #include "caucus/base/parallel.h"
+#include "caucus/data/weights.h"
 #include "caucus/infer/stopping.h"
 #include "caucus/model/assignment.h"
 #include "caucus/model/kendall.h"
 #include "caucus/model/stage.h"
 
 namespace caucus::mallows_mixture {
+
+namespace {
+constexpr double most_draws = 1e7;  // ballots of a resample: a second each
+}
 
 StandardErrors standard_errors(const Engine& engine, const Parameters& p, std::span<const double> ranking_weights, int threads) {
   StandardErrors result;
@@ -92,28 +100,43 @@ StandardErrors standard_errors(const Engine& engine, const Parameters& p, std::s
 
 Stability bootstrap(const RankingSet& rankings, std::size_t num_items, const Parameters& fitted, const EmOptions& options,
                     const MakeEngine& make_engine, int resamples, const Run& run) {
-  const std::size_t num_components = fitted.weight.size(), n = num_items, count = rankings.size();
-  std::vector<Parameters> fits(static_cast<std::size_t>(resamples));
-  // Cumulative counts: a resample draws as many ballots as there are, each row with its own weight of one.
+  const std::size_t count = rankings.size();
+  // Cumulative weights: a resample draws as many ballots as there are. Weights that are no counts have no scale of their own.
   std::vector<double> cumulative(count);
   double total = 0.0;
   for (std::size_t i = 0; i < count; ++i) cumulative[i] = total += rankings.weights()[i];
-  EmOptions quick = options;
-  quick.tolerance = std::max(options.tolerance, 1e-7);
-  parallel_for(fits.size(), run.threads, [&](std::size_t b) {
-    if (should_stop(run)) return;
-    RandomStream stream(run.seed, Purpose::bootstrap, b);
+  const double wanted = std::max(effective_size(rankings), 1.0);
+  if (wanted > most_draws)
+    throw DataError(
+        fmt::format("a bootstrap would draw {:.3g} ballots each time, more than {:g}; leave it out, or divide the weights", wanted,
+                    most_draws));
+  const auto draws = static_cast<std::size_t>(std::llround(wanted));
+  const auto draw = [&](RandomStream& stream, const Refit& refit) {
     std::vector<double> weights(count, 0.0);
-    const auto draws = static_cast<std::size_t>(std::llround(std::max(1.0, total)));
     for (std::size_t d = 0; d < draws; ++d) {
       const auto place = std::upper_bound(cumulative.begin(), cumulative.end(), stream.uniform() * total) - cumulative.begin();
       weights[std::min(static_cast<std::size_t>(place), count - 1)] += total / static_cast<double>(draws);
     }
     const RankingSet resample = rankings.with_weights(std::move(weights));
-    const std::unique_ptr<Engine> engine = make_engine(resample);
-    StopReason why = StopReason::time_limit;
-    EmResult end = run_em(*engine, fitted, quick, 1, [&](int, double) { return should_stop(run) ? &why : nullptr; });
-    if (!should_stop(run)) fits[b] = std::move(end.parameters);  // one that was cut short would be biased towards the fit
+    refit(*make_engine(resample));
+  };
+  return bootstrap(num_items, fitted, options, draw, resamples, run);
+}
+
+Stability bootstrap(std::size_t num_items, const Parameters& fitted, const EmOptions& options,
+                    const std::function<void(RandomStream&, const Refit&)>& draw, int resamples, const Run& run) {
+  const std::size_t num_components = fitted.weight.size(), n = num_items;
+  std::vector<Parameters> fits(static_cast<std::size_t>(resamples));
+  EmOptions quick = options;
+  quick.tolerance = std::max(options.tolerance, 1e-7);
+  parallel_for(fits.size(), run.threads, [&](std::size_t b) {
+    if (should_stop(run)) return;
+    RandomStream stream(run.seed, Purpose::bootstrap, b);
+    draw(stream, [&](const Engine& engine) {
+      StopReason why = StopReason::time_limit;
+      EmResult end = run_em(engine, fitted, quick, 1, [&](int, double) { return should_stop(run) ? &why : nullptr; });
+      if (!should_stop(run)) fits[b] = std::move(end.parameters);  // one that was cut short would be biased towards the fit
+    });
   });
   Stability result;
   result.pairs.assign(num_components, std::vector<double>(n * n, 0.0));

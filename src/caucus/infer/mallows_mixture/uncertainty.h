@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "caucus/base/random.h"
 #include "caucus/infer/mallows_mixture/em.h"
 #include "caucus/infer/mallows_mixture/multistart.h"
 
@@ -29,5 +30,9 @@ struct Stability {
 // total distance of their centers.
 Stability bootstrap(const RankingSet& rankings, std::size_t num_items, const Parameters& fitted, const EmOptions& options,
                     const MakeEngine& make_engine, int resamples, const Run& run);
+// The same for resamples of any kind: `draw` makes an engine of one and hands it to `refit`.
+using Refit = std::function<void(const Engine&)>;
+Stability bootstrap(std::size_t num_items, const Parameters& fitted, const EmOptions& options,
+                    const std::function<void(RandomStream&, const Refit&)>& draw, int resamples, const Run& run);
 
 }  // namespace caucus::mallows_mixture

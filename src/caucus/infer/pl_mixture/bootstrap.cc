@@ -1,5 +1,7 @@
 #include "caucus/infer/pl_mixture/bootstrap.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -8,9 +10,11 @@
 #include <map>
 #include <ranges>
 
+#include "caucus/base/error.h"
 #include "caucus/base/parallel.h"
 #include "caucus/base/random.h"
 #include "caucus/infer/pl_mixture/gibbs.h"
+#include "caucus/infer/pl_mixture/voters.h"
 
 namespace caucus::pl_mixture {
 
@@ -69,6 +73,7 @@ RankingSet draw_pairs(const RankingSet& rankings, const std::vector<PlackettLuce
 }  // namespace
 
 Dataset bootstrap_sample(const Dataset& data, const Parameters& fitted, Bootstrap kind, std::uint64_t seed, std::uint64_t index) {
+  if (data.voters.share()) return bootstrap_voters(data, fitted, kind, seed, index);
   RandomStream random(seed, Purpose::bootstrap, index);
   Dataset sample;
   sample.items = data.items;
@@ -119,6 +124,10 @@ Dataset bootstrap_sample(const Dataset& data, const Parameters& fitted, Bootstra
 
 BootstrapResult bootstrap(const Dataset& data, const Parameters& fitted, const std::vector<Pieces>& pieces, const Options& options,
                           double strength, const Run& run, StopReason& stop_reason) {
+  if (constexpr double most = 1e7; data.rankings.total_weight() > most)
+    throw DataError(
+        fmt::format("{}: a bootstrap would draw {:.3g} rankings each time, more than {:g}; leave it out, or divide the weights",
+                    data.source, data.rankings.total_weight(), most));
   const auto samples = static_cast<std::size_t>(options.bootstrap);
   const std::size_t num = fitted.num_components();
   std::vector<Parameters> estimates(samples);

@@ -1,6 +1,7 @@
 #include "caucus/infer/pl_mixture/family.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -8,6 +9,7 @@
 #include "caucus/base/mcmc_diagnostics.h"
 #include "caucus/infer/pl_mixture/fit.h"
 #include "caucus/infer/pl_mixture/fitted.h"
+#include "caucus/infer/pl_mixture/structured.h"
 #include "caucus/io/source.h"
 
 namespace caucus {
@@ -15,19 +17,20 @@ namespace caucus {
 namespace pl_mixture {
 namespace {
 
-constexpr Accepts everything{.complete = true, .top_t = true, .subset = true, .ties = true};
+constexpr Accepts everything{.complete = true, .top_t = true, .subset = true, .ties = true, .voters = true};
+constexpr Accepts strict_voters{.complete = true, .top_t = true, .subset = true, .ties = false, .voters = true};
 constexpr Accepts strict{.complete = true, .top_t = true, .subset = true, .ties = false};
 
 const std::vector<MethodInfo>& methods() {
   static const std::vector<MethodInfo> list{
       {"em", "maximum likelihood by accelerated EM: the fastest way to the true maximum", everything},
-      {"em-lsr", "maximum likelihood by EM with weighted Luce spectral ranking (Nguyen & Zhang 2023)", strict},
+      {"em-lsr", "maximum likelihood by EM with weighted Luce spectral ranking (Nguyen & Zhang 2023)", strict_voters},
       {"emm", "maximum likelihood by EM with one minorise-maximise step per pass (Gormley & Murphy 2008)", everything},
       {"em-cml", "EM with the composite marginal likelihood of pairs in the M-step (Zhao, Liu & Xia 2020)", strict},
       {"em-gmm", "EM with a generalized method of moments on pairs in the M-step (Zhao, Villamil & Xia 2018)", strict},
       {"em-slsr", "stochastic EM with unweighted Luce spectral ranking (Liu et al. 2019)", strict},
       {"spectral", "spectral clustering and least squares alone, no EM (Nguyen & Zhang 2023, Algorithm 3)", strict},
-      {"gibbs", "Bayesian mixture by Gibbs sampling with gamma priors (Mollica & Tardella 2017)", strict}};
+      {"gibbs", "Bayesian mixture by Gibbs sampling with gamma priors (Mollica & Tardella 2017)", strict_voters}};
   return list;
 }
 
@@ -114,6 +117,99 @@ Posterior posterior_of(const PosteriorResult& draws) {
   return posterior;
 }
 
+// Term by term: how sure it is that it matters, and how much.
+std::vector<ModelFact> membership_facts(const Membership& membership, std::span<const MembershipEffect> effects) {
+  std::vector<ModelFact> facts;
+  for (const Membership::Test& test : membership.tests) {
+    std::vector<MembershipEffect> own;
+    for (const MembershipEffect& effect : effects)
+      if (effect.term == test.term) own.push_back(effect);
+    facts.push_back({fmt::format("What {} says of a voter's group", test.term),
+                     test.p_value < 0.0005
+                         ? fmt::format("p < 0.0005 (likelihood ratio {:.1f} on {})", test.statistic, test.degrees)
+                         : fmt::format("p = {:.3f} (likelihood ratio {:.1f} on {})", test.p_value, test.statistic, test.degrees),
+                     fmt::format("{}", fmt::join(effect_sentences(own), "; "))});
+  }
+  return facts;
+}
+
+std::vector<OptionInfo> all_options() {
+  std::vector<OptionInfo> options = describe_options<Options>(), more = describe_options<StructureOptions>();
+  options.insert(options.end(), more.begin(), more.end());
+  return options;
+}
+
+// Dampening and utilities from what is known of the items, on top of the plain fit.
+Structured add_structure(const Dataset& data, const Options& options, const StructureOptions& wanted, Result& result,
+                         FitSummary& summary, const Run& run) {
+  if (options.method != Method::em && options.method != Method::emm && options.method != Method::em_lsr)
+    throw UsageError(fmt::format("--dampening and --utilities need method em, emm or em-lsr, not {}", name_of(options.method)));
+  if (!options.membership.empty() || options.bootstrap > 0 || !options.estimate_weights)
+    throw UsageError("--dampening and --utilities do not go with --membership, --bootstrap or --estimate-weights off");
+  Structured found = fit_structured(data, result.parameters, result.strength, wanted, options.iterations, options.tolerance,
+                                    options.standard_errors != Toggle::off, run);
+  result.parameters = found.parameters;
+  result.loglik = found.loglik;
+  result.unbounded.assign(result.parameters.num_components(), {});
+  Uncertainty errors;
+  errors.utilities = found.utility_errors;
+  errors.usable = true;
+  result.errors = std::move(errors);
+  summary.loglik = found.loglik;
+  summary.entropy.reset();
+  summary.num_parameters = found.num_parameters;
+  summary.trace.values.push_back(found.loglik);
+  summary.warnings.insert(summary.warnings.end(), found.warnings.begin(), found.warnings.end());
+  return found;
+}
+
+void tell_structure(const Structured& known, FittedMixture& model) {
+  const std::size_t num = known.parameters.num_components();
+  if (!known.exponents.empty()) {
+    for (std::size_t k = 0; k < num; ++k) model.exponents.emplace_back(known.exponents_of(k).begin(), known.exponents_of(k).end());
+    std::string values;
+    for (std::size_t j = 0; j < std::min<std::size_t>(known.exponents.size(), 12); ++j) {
+      values += fmt::format("{}{:.2f}", j > 0 ? ", " : "", known.exponents[j]);
+      if (std::isfinite(known.exponent_errors[j])) values += fmt::format(" ± {:.2f}", 1.96 * known.exponent_errors[j]);
+    }
+    model.told.push_back(
+        {"Exponents of the second choice and later ones", values, "1 is as sure as the first choice, 0 is chance"});
+    model.extras.set("dampening_standard_errors", known.exponent_errors);
+  }
+  if (!known.items) return;
+  const CovariateDesign& design = known.items->design;
+  const std::size_t q = design.num_columns();
+  Record items;
+  items.set("formula", design.formula()).set("columns", design.names());
+  std::vector<Record> terms;
+  for (const DesignTerm& term : design.terms()) {
+    Record one;
+    one.set("name", term.name);
+    if (!term.levels.empty()) one.set("levels", term.levels);
+    if (term.arithmetic) one.set("arithmetic", true);
+    terms.push_back(std::move(one));
+  }
+  std::vector<double> center;
+  for (std::size_t j = 0; j < q; ++j) center.push_back(known.items->x.col(static_cast<Eigen::Index>(j)).mean());
+  std::vector<std::vector<double>> values, errors;
+  for (std::size_t k = 0; k < num; ++k) {
+    const auto part = [&](const std::vector<double>& all) {
+      return std::vector<double>(all.begin() + static_cast<std::ptrdiff_t>(k * q),
+                                 all.begin() + static_cast<std::ptrdiff_t>((k + 1) * q));
+    };
+    values.push_back(part(known.coefficients));
+    errors.push_back(part(known.coefficient_errors));
+    std::string words;
+    for (std::size_t j = 0; j < q; ++j) {
+      words += fmt::format("{}{} {:+.3g}", j > 0 ? ", " : "", design.names()[j], values[k][j]);
+      if (std::isfinite(errors[k][j])) words += fmt::format(" ± {:.2g}", 1.96 * errors[k][j]);
+    }
+    model.told.push_back({fmt::format("What group {} values in an item", k + 1), words, "utility per unit of the column"});
+  }
+  items.set("terms", terms).set("center", center).set("coefficients", values).set("standard_errors", errors);
+  model.extras.set("item_utilities", items);
+}
+
 class PlMixtureFamily : public Family {
  public:
   FamilyInfo info() const override {
@@ -124,7 +220,7 @@ class PlMixtureFamily : public Family {
                 "In a Plackett-Luce model every item has a strength. A voter picks the favourite with odds given by the strengths, "
                 "then the next among the rest, and so on. Each group has strengths of its own.",
             .methods = methods(),
-            .options = describe_options<Options>(),
+            .options = all_options(),
             .ties = TieMeaning::outcome,
             .starts_from_labels = true,
             .compared_by_default = true};
@@ -134,7 +230,11 @@ class PlMixtureFamily : public Family {
 
  protected:
   FitOutcome do_fit(const Dataset& data, const OptionMap& values, const Run& run) const override {
-    const Options options = parse_options<Options>(values);
+    OptionMap plain = values, structure;
+    for (const OptionInfo& option : describe_options<StructureOptions>())
+      if (auto one = plain.extract(option.name)) structure.insert(std::move(one));
+    const Options options = parse_options<Options>(plain);
+    const auto structured = parse_options<StructureOptions>(structure);
     const MethodInfo& method = methods()[static_cast<std::size_t>(options.method)];
     require_accepted(method.accepts, data, fmt::format("family pl, method {}", method.name));
     std::optional<Parameters> init;
@@ -146,7 +246,8 @@ class PlMixtureFamily : public Family {
     summary.method = method.name;
     summary.loglik = result.loglik;
     const auto num = static_cast<std::int64_t>(result.parameters.num_components()), n = static_cast<std::int64_t>(data.num_items());
-    summary.num_parameters = num * (n - 1) + (num - 1) + static_cast<std::int64_t>(result.parameters.ties.orders.size());
+    const auto weights = result.membership ? (num - 1) * static_cast<std::int64_t>(result.membership->num_columns()) : num - 1;
+    summary.num_parameters = num * (n - 1) + weights + static_cast<std::int64_t>(result.parameters.ties.orders.size());
     if (num > 1) summary.entropy = result.entropy;
     summary.iterations = result.iterations;
     summary.stop_reason = result.stop_reason;
@@ -154,6 +255,7 @@ class PlMixtureFamily : public Family {
     if (result.strength > 0.0) summary.trace.measures = "log-likelihood less the penalty";
     summary.warnings = result.warnings;
     summary.options = show_options(options);
+    summary.options.merge(show_options(structured));
     summary.regularization = result.strength;
     if (result.starts.tried > 1) summary.starts = starts_of(result.starts);
     if (result.bootstrap) summary.details.set("bootstrap_samples", result.bootstrap->samples);
@@ -162,7 +264,10 @@ class PlMixtureFamily : public Family {
       summary.trace.values = {result.trace.back()};  // of the posterior mean; the draws have a trace of their own
     }
 
+    std::optional<Structured> known;
+    if (structured.active()) known = add_structure(data, options, structured, result, summary, run);
     auto model = std::make_unique<FittedMixture>(data.items, data.unranked, result.parameters);
+    if (known) tell_structure(*known, *model);
     std::vector<GroupErrors> errors;
     for (std::size_t k = 0; k < result.parameters.num_components(); ++k) {
       errors.push_back(errors_of(result, k));
@@ -175,6 +280,22 @@ class PlMixtureFamily : public Family {
         errors_of_ties.set(std::to_string(result.parameters.ties.orders[o]),
                            result.errors->log_ties[o] * std::exp(result.parameters.ties.log_delta[o]));
       model->extras.set("ties_standard_errors", errors_of_ties);
+    }
+    if (result.membership) {
+      model->set_membership(result.membership);
+      std::vector<Record> effects;
+      for (const MembershipEffect& effect : result.effects)
+        effects.push_back(Record()
+                              .set("term", effect.term)
+                              .set("from", effect.from)
+                              .set("to", effect.to)
+                              .set("group", effect.group + 1)
+                              .set("share_from", effect.share_from)
+                              .set("share_to", effect.share_to)
+                              .set("low", effect.low)
+                              .set("high", effect.high));
+      model->extras.set("membership_effects", effects);
+      model->told = membership_facts(*result.membership, result.effects);
     }
     outcome.model = std::move(model);
     return outcome;

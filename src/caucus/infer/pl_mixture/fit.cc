@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <boost/math/special_functions/gamma.hpp>
 #include <cmath>
 #include <limits>
 
@@ -126,10 +127,99 @@ void forget_unbounded(Result& result, std::size_t num_items) {
       for (auto* list : lists) (*list)[k * num_items + i] = std::numeric_limits<double>::quiet_NaN();
 }
 
+// What is known of the voters, as the columns of a logit, and the voters of whom enough is known.
+struct KnownVoters {
+  Dataset data;
+  CovariateDesign design;
+  std::shared_ptr<MembershipLogit> logit;
+  std::vector<std::string> warnings;
+};
+KnownVoters know_voters(const Dataset& data, const Options& options) {
+  if (options.method != Method::em && options.method != Method::emm && options.method != Method::em_lsr)
+    throw UsageError(fmt::format("--membership needs method em, emm or em-lsr, not {}", name_of(options.method)));
+  if (options.bootstrap > 0)
+    throw UsageError("--membership and --bootstrap exclude each other; standard errors come from the information matrix");
+  if (!options.estimate_weights) throw UsageError("--membership and --estimate-weights off exclude each other");
+  KnownVoters known{data, {}, {}, {}};
+  if (!known.data.voters.given()) make_rows_voters(known.data);
+  const auto encode = [&] {
+    const std::vector<Column> columns = voter_columns(known.data);
+    if (columns.empty())
+      throw DataError(
+          fmt::format("{}: --membership: nothing is known of the voters; --voters FILE names a table, or columns may stand "
+                      "beside the rankings",
+                      data.source));
+    known.warnings.clear();
+    known.design = CovariateDesign::learn(columns, options.membership, options.missing, true, "--membership", known.warnings);
+    return known.design.encode(
+        columns, [&](std::size_t voter) { return fmt::format("{}: voter {}", data.source, known.data.voters.name(voter)); });
+  };
+  CovariateDesign::Encoded encoded = encode();
+  std::vector<double> weights = known.data.voters.weights;
+  std::size_t left_out = 0;
+  for (std::size_t v = 0; v < weights.size(); ++v)
+    if (encoded.complete[v] == 0) weights[v] = 0.0, ++left_out;
+  if (left_out == weights.size())
+    throw DataError(fmt::format("{}: --membership: something is missing of every voter; --missing mean keeps them", data.source));
+  if (left_out > 0) {
+    known.data = with_voter_weights(known.data, weights);
+    encoded = encode();
+    known.warnings.push_back(fmt::format("{} of {} voters were left out: something that --membership names is missing of them",
+                                         left_out, weights.size()));
+  }
+  known.logit =
+      std::make_shared<MembershipLogit>(encoded.x, known.data.voters.weights, static_cast<std::size_t>(options.components));
+  return known;
+}
+
+// A standardised coefficient beyond this has no maximum in sight: one standard deviation would change the odds by a factor of 3000.
+constexpr double separated = 8.0;
+constexpr double separation_ridge = 0.1;
+
+// Twice the log-likelihood that a fit without the term loses, from where the fit with it ended.
+std::vector<Membership::Test> test_terms(const Objective& objective, const Parameters& fitted, double best,
+                                         const CovariateDesign& design, const Options& options, const Run& run) {
+  std::vector<Membership::Test> tests;
+  for (const DesignTerm& term : design.terms()) {
+    Objective without = objective;
+    without.use_membership(std::make_shared<MembershipLogit>(objective.membership()->without(term.first, term.count)));
+    Parameters start = fitted;
+    start.gamma = objective.membership()->without(fitted.gamma, term.first, term.count);
+    StopReason why = StopReason::converged;
+    if (run.report({"tests of terms", static_cast<int>(tests.size()), static_cast<int>(design.terms().size()), best}, why) ==
+        Flow::stop)
+      break;
+    const Solution solution = maximise(without, std::move(start), {options.iterations, options.tolerance, false, "test"}, Run{});
+    Membership::Test test;
+    test.term = term.name;
+    test.statistic = std::max(0.0, 2.0 * (best - solution.objective));
+    test.degrees = static_cast<int>(term.count * (fitted.num_components() - 1));
+    test.p_value = boost::math::gamma_q(0.5 * test.degrees, 0.5 * test.statistic);
+    tests.push_back(test);
+  }
+  return tests;
+}
+
+Result fit_data(const Dataset& data, const Options& options, const Run& run, const std::optional<Parameters>& init,
+                KnownVoters* known);
+
 }  // namespace
 
 Result fit(const Dataset& data, const Options& options, const Run& run, const std::optional<Parameters>& init) {
   validate_options(options);
+  if (options.membership.empty()) return fit_data(data, options, run, init, nullptr);
+  KnownVoters known = know_voters(data, options);
+  if (options.components == 1) {
+    known.warnings.emplace_back("there is one group only: --membership has nothing to explain");
+    known.logit = nullptr;
+  }
+  return fit_data(known.data, options, run, init, &known);
+}
+
+namespace {
+
+Result fit_data(const Dataset& data, const Options& options, const Run& run, const std::optional<Parameters>& init,
+                KnownVoters* known) {
   const auto num = static_cast<std::size_t>(options.components);
   const int threads = resolve_threads(run.threads);
   const bool fixed_weights = !options.estimate_weights;
@@ -142,7 +232,9 @@ Result fit(const Dataset& data, const Options& options, const Run& run, const st
   };
   const Connectivity graph = connectivity(data);
   // Weights that are no counts have no scale of their own: a ballot is this much of them (data/weights.h).
-  const double size = effective_size(data.rankings), one_ballot = size > 0.0 ? result.num_rankings / size : 1.0;
+  const double size = data.voters.share() ? effective_size(data.voters.weights) : effective_size(data.rankings);
+  const double total = data.voters.share() ? data.voters.total_weight() : result.num_rankings;
+  const double one_ballot = size > 0.0 ? total / size : 1.0;
   result.strength = options.regularization.value_or(graph.strongly_connected ? 0.0 : automatic_strength * one_ballot);
   if (!graph.strongly_connected) {
     const std::string what = describe(graph, data);
@@ -154,7 +246,11 @@ Result fit(const Dataset& data, const Options& options, const Run& run, const st
       warn(fmt::format("{}; with regularization = 0 their utilities have no finite maximum and are flagged", what));
   }
 
-  const Objective objective(data, num, result.strength, threads);
+  Objective objective(data, num, result.strength, threads);
+  if (known != nullptr) {
+    for (std::string& message : known->warnings) warn(std::move(message));
+    if (known->logit != nullptr) objective.use_membership(known->logit);
+  }
   if (!(objective.total_weight() > 0.0)) warn("no ranking orders two items: all utilities are zero");
 
   Solution solution;
@@ -175,6 +271,20 @@ Result fit(const Dataset& data, const Options& options, const Run& run, const st
     SearchResult found = search(objective, searched, run, init);
     result.starts = found.record;
     solution = std::move(found.best);
+    if (objective.membership() != nullptr && !was_cut_short(solution.stop_reason)) {
+      if (const auto largest = known->logit->largest(solution.parameters.gamma); std::abs(largest.value) > separated) {
+        warn(fmt::format(
+            "group {} can be told from group 1 almost for certain by '{}': its coefficient has no finite maximum, and a ridge "
+            "of {} on standardised coefficients holds it",
+            largest.group + 1, known->design.names()[largest.column], separation_ridge));
+        known->logit = std::make_shared<MembershipLogit>(*known->logit);
+        known->logit->set_ridge(separation_ridge);
+        objective.use_membership(known->logit);
+        for (double& value : solution.parameters.gamma) value = std::clamp(value, -3.0, 3.0);
+        solution = run_method(objective, options.method, options.chain, std::move(solution.parameters),
+                              {options.iterations, options.tolerance, false, name_of(options.method)}, run);
+      }
+    }
     if (options.method == Method::gibbs && objective.total_weight() > 0.0 && !was_cut_short(solution.stop_reason))
       solution = sample_posterior(objective, graph, options, run, std::move(solution), result);
   }
@@ -207,12 +317,13 @@ Result fit(const Dataset& data, const Options& options, const Run& run, const st
   result.loglik = last.loglik;
   // A fit that was stopped before its first step has no trace yet.
   if (result.trace.empty() || result.trace.back() != last.objective()) result.trace.push_back(last.objective());
-  result.entropy = membership_entropy(posterior, data.rankings, num);
+  result.entropy = objective.by_voter() ? membership_entropy(objective.voter_memberships(parameters), data.voters.weights, num)
+                                        : membership_entropy(posterior, data.rankings.weights(), num);
   for (std::size_t k = 0; k < num; ++k) {
     result.unbounded.push_back(pieces[k].unbounded());
     if (num == 1) break;  // said above
     if (last.responsibility[k] < one_ballot) {
-      warn(fmt::format("group {} is empty: less than one ranking belongs to it", k + 1));
+      warn(fmt::format("group {} is empty: less than one {} belongs to it", k + 1, objective.by_voter() ? "voter" : "ranking"));
     } else if (!result.unbounded[k].empty()) {
       warn(
           fmt::format("group {}: {} cannot be placed against the rest (there never chosen, never beaten, or never compared): the "
@@ -225,8 +336,27 @@ Result fit(const Dataset& data, const Options& options, const Run& run, const st
   if (options.bootstrap > 0 && !was_cut_short(result.stop_reason) && objective.total_weight() > 0.0)
     result.bootstrap = bootstrap(data, parameters, pieces, options, result.strength, run, result.stop_reason);
   forget_unbounded(result, data.num_items());
+  if (objective.membership() != nullptr) {
+    auto membership = std::make_shared<Membership>();
+    membership->design = known->design;
+    membership->num_groups = num;
+    membership->coefficients = known->logit->coefficients(parameters.gamma);
+    membership->mean_weights = parameters.weights;
+    membership->ridge = known->logit->ridge();
+    if (result.errors) {
+      const auto size = static_cast<Eigen::Index>(known->logit->size()), at = static_cast<Eigen::Index>(num * data.num_items());
+      const RowMatrix covariance = known->logit->unstandardised(result.errors->covariance.block(at, at, size, size));
+      membership->covariance.assign(covariance.data(), covariance.data() + covariance.size());
+    }
+    if (!was_cut_short(result.stop_reason))
+      membership->tests = test_terms(objective, parameters, last.objective(), known->design, options, run);
+    result.effects = membership_effects(*membership, data);
+    result.membership = std::move(membership);
+  }
   result.parameters = std::move(parameters);
   return result;
 }
+
+}  // namespace
 
 }  // namespace caucus::pl_mixture

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "caucus/data/connectivity.h"
+#include "caucus/infer/membership_logit.h"
 #include "caucus/infer/pl_mixture/information.h"
 #include "caucus/infer/pl_mixture/options.h"
 #include "caucus/infer/pl_mixture/parameters.h"
@@ -47,6 +48,8 @@ struct Result {
   std::optional<PosteriorResult> posterior;
   std::vector<std::string> warnings;
   double num_rankings = 0.0;
+  std::shared_ptr<const Membership> membership;  // with options.membership
+  std::vector<MembershipEffect> effects;
 };
 
 // init: the parameters of an init file, matched to the data's items, for Init::file.

@@ -8,6 +8,7 @@
 
 #include "caucus/base/parallel.h"
 #include "caucus/infer/family.h"
+#include "caucus/infer/pl_mixture/structured.h"
 
 namespace caucus::pl_mixture {
 
@@ -41,7 +42,10 @@ void FittedMixture::log_joint(const Dataset& data, std::size_t first, std::size_
   for (double weight : parameters_.weights) log_weights.push_back(weight > 0.0 ? std::log(weight) : -infinity);
   for (std::size_t i = 0; i < count; ++i) {
     const RankingView ranking = data.rankings[first + i];
-    for (std::size_t k = 0; k < num; ++k) joint[i * num + k] = log_weights[k] + models_[k].log_prob(ranking, data.unranked);
+    for (std::size_t k = 0; k < num; ++k)
+      joint[i * num + k] =
+          log_weights[k] + (exponents.empty() ? models_[k].log_prob(ranking, data.unranked)
+                                              : dampened_log_prob(ranking, data.unranked, parameters_.component(k), exponents[k]));
   }
 }
 
@@ -65,7 +69,12 @@ Sample FittedMixture::sample(const SampleRequest& request) const {
       RandomStream random(request.seed, Purpose::sample, request.first + i);
       const std::size_t k = random.categorical(parameters_.weights);
       result.labels[i] = static_cast<int>(k);
-      models_[k].sample(random, request.length, order, ends);
+      if (exponents.empty()) {
+        models_[k].sample(random, request.length, order, ends);
+      } else {
+        order = dampened_sample(random, parameters_.component(k), exponents[k]);
+        if (request.length > 0) order.resize(std::min(order.size(), request.length));
+      }
       parts[b].items.insert(parts[b].items.end(), order.begin(), order.end());
       parts[b].ends.insert(parts[b].ends.end(), ends.begin(), ends.end());
       parts[b].lengths.push_back(order.size());
@@ -96,12 +105,24 @@ std::vector<Group> FittedMixture::groups() const {
 
 GroupLaw FittedMixture::law(std::size_t group) const {
   const auto utilities = parameters_.component(group);
+  if (!exponents.empty()) {  // no formulas beyond first places
+    GroupLaw law;
+    law.draw = [this, group](RandomStream& random, std::span<ItemId> order) {
+      std::ranges::copy(dampened_sample(random, parameters_.component(group), exponents[group]), order.begin());
+    };
+    return law;
+  }
   return plackett_luce_law({utilities.begin(), utilities.end()});
 }
 
 void FittedMixture::write(Record& model, std::span<Record> components) const {
   model = extras;
+  std::vector<Record> words;
+  for (const ModelFact& fact : told)
+    words.push_back(Record().set("name", fact.name).set("value", fact.value).set("words", fact.words));
+  if (!words.empty()) model.set("membership_words", words);
   for (std::size_t k = 0; k < component_extras.size(); ++k) components[k] = component_extras[k];
+  for (std::size_t k = 0; k < exponents.size(); ++k) components[k].set("dampening", exponents[k]);
   if (parameters_.ties.empty()) return;
   Record ties;
   for (std::size_t o = 0; o < parameters_.ties.orders.size(); ++o)
@@ -132,7 +153,19 @@ std::unique_ptr<FittedMixture> load_mixture(const ModelRecord& file) {
       parameters.ties.log_delta.push_back(log_delta);
     }
   }
-  return std::make_unique<FittedMixture>(file.items, file.unranked, std::move(parameters));
+  auto model = std::make_unique<FittedMixture>(file.items, file.unranked, std::move(parameters));
+  for (const RecordView& fact : file.model.objects("membership_words"))
+    model->told.push_back({fact.text("name"), fact.text("value"), fact.text("words")});
+  for (const RecordView& component : file.components) {
+    if (!component.has("dampening")) continue;
+    model->exponents.push_back(component.numbers("dampening", component.size("dampening")));
+    for (const double exponent : model->exponents.back())
+      if (!(exponent > 0.0)) component.fail("dampening", "positive numbers");
+  }
+  if (!model->exponents.empty() && model->exponents.size() != file.components.size())
+    file.model.fail("components", "\"dampening\" in all of them, or in none");
+  if (!model->exponents.empty() && file.model.has("ties")) file.model.fail("ties", "no ties beside \"dampening\"");
+  return model;
 }
 
 }  // namespace caucus::pl_mixture

@@ -19,6 +19,9 @@ class FittedMixture : public FittedModel {
   // What a fit adds to the model file, to each component and beside them.
   std::vector<Record> component_extras;
   Record extras;
+  std::vector<ModelFact> told;  // in words: what puts voters into groups, what makes an item preferred
+  // Of each group, the exponents of the second choice and later ones (structured.h); empty: 1.
+  std::vector<std::vector<double>> exponents;
 
   std::string_view family() const override { return "pl"; }
   std::size_t num_components() const override { return parameters_.num_components(); }
@@ -27,6 +30,7 @@ class FittedMixture : public FittedModel {
   Sample sample(const SampleRequest& request) const override;
   GroupLaw law(std::size_t group) const override;
   bool ties_are_outcomes() const override { return !parameters_.ties.empty(); }
+  std::vector<ModelFact> facts() const override { return told; }
   void write(Record& model, std::span<Record> components) const override;
 
  protected:

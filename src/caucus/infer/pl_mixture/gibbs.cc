@@ -68,6 +68,15 @@ class BlockSweep {
     mark_.resize(n_);
   }
 
+  // How many of those who cast each ranking belong to each component, K numbers per ranking.
+  void run_counted(std::size_t begin, std::size_t end, std::span<const double> members) {
+    for (const Batch::Group& group : batch_.groups)
+      for (std::size_t r = std::max(begin, group.first); r < std::min(end, group.first + group.count); ++r)
+        for (std::size_t k = 0; k < num_; ++k)
+          if (const double here = members[batch_.source[r] * num_ + k]; here > 0.0)
+            add(items_.data() + group.begin + (r - group.first) * group.length, group, k, here);
+  }
+
   void run(std::size_t begin, std::size_t end) {
     for (const Batch::Group& group : batch_.groups) {
       for (std::size_t r = std::max(begin, group.first); r < std::min(end, group.first + group.count); ++r) {
@@ -163,6 +172,48 @@ class BlockSweep {
 
 }  // namespace
 
+namespace {
+
+// A group for each voter, drawn from the memberships; a voter of weight w is w voters, one multinomial draw.
+Objective::VoterStep draw_voters(const Objective& objective, const GibbsState& state, std::uint64_t seed, std::uint64_t sweep) {
+  const std::size_t n = objective.num_items(), num = state.weights.size();
+  Parameters parameters(num, n);
+  parameters.weights = state.weights;
+  for (std::size_t j = 0; j < state.worths.size(); ++j) parameters.utilities[j] = std::log(state.worths[j]);
+  std::vector<double> log_weights;
+  for (const double weight : state.weights) log_weights.push_back(std::log(weight));
+  Objective::VoterStep step = objective.voter_step(objective.ranking_logs(parameters), log_weights);
+  const std::vector<double>& weights = objective.data().voters.weights;
+  RandomStream random(seed, Purpose::augment, sweep * streams_per_sweep + streams_per_sweep - 1);
+  step.responsibility.assign(num, 0.0);
+  std::vector<double> drawn(num);
+  for (std::size_t v = 0; v < weights.size(); ++v) {
+    const auto row = std::span(step.memberships).subspan(v * num, num);
+    std::ranges::fill(drawn, 0.0);
+    if (weights[v] == 1.0) {
+      drawn[random.categorical(row)] = 1.0;
+    } else {
+      double left = weights[v], mass = 1.0;
+      for (std::size_t k = 0; k < num && left > 0.0; ++k) {
+        double here = left;
+        if (k + 1 < num && mass > row[k])
+          here = static_cast<double>(boost::random::binomial_distribution<std::int64_t>(
+              static_cast<std::int64_t>(left), std::clamp(row[k] / mass, 0.0, 1.0))(random));
+        drawn[k] = here / weights[v];
+        left -= here;
+        mass -= row[k];
+      }
+    }
+    for (std::size_t k = 0; k < num; ++k) {
+      row[k] = drawn[k];
+      step.responsibility[k] += weights[v] * drawn[k];
+    }
+  }
+  return step;
+}
+
+}  // namespace
+
 double gibbs_sweep(const Objective& objective, const GibbsOptions& options, std::uint64_t seed, std::uint64_t sweep,
                    GibbsState& state) {
   const Batch& batch = objective.batch();
@@ -175,7 +226,13 @@ double gibbs_sweep(const Objective& objective, const GibbsOptions& options, std:
     for (std::size_t i = 0; i < n; ++i) worths[i * lanes + k] = std::max(state.worths[k * n + i] / largest, std::exp(-max_spread));
   }
   const PassInput input{worths, prior, num, posterior.data(), nullptr};
-  const double loglik = run_pass(batch, input, objective.threads()).loglik;
+  Objective::VoterStep voters;
+  std::vector<double> members;
+  if (objective.by_voter()) {
+    voters = draw_voters(objective, state, seed, sweep);
+    members = objective.shares_of_rankings(voters.memberships);
+  }
+  const double loglik = objective.by_voter() ? voters.loglik : run_pass(batch, input, objective.threads()).loglik;
 
   const Blocks blocks(batch.count, 1024, 64);
   std::vector<Counts> parts(blocks.count());
@@ -186,10 +243,16 @@ double gibbs_sweep(const Objective& objective, const GibbsOptions& options, std:
     part.size.assign(num, 0.0);
     part.everyone.assign(num, 0.0);
     const RandomStream random(seed, Purpose::augment, sweep * streams_per_sweep + b);
+    const auto sweep_block = [&](auto own) {
+      if (objective.by_voter())
+        own.run_counted(blocks.begin(b), blocks.end(b), members);
+      else
+        own.run(blocks.begin(b), blocks.end(b));
+    };
     if (batch.items32.empty())
-      BlockSweep(batch, batch.items16, state, posterior, random, part).run(blocks.begin(b), blocks.end(b));
+      sweep_block(BlockSweep(batch, batch.items16, state, posterior, random, part));
     else
-      BlockSweep(batch, batch.items32, state, posterior, random, part).run(blocks.begin(b), blocks.end(b));
+      sweep_block(BlockSweep(batch, batch.items32, state, posterior, random, part));
   });
   Counts total = std::move(parts[0]);
   for (std::size_t b = 1; b < parts.size(); ++b) {
@@ -197,6 +260,7 @@ double gibbs_sweep(const Objective& objective, const GibbsOptions& options, std:
     for (std::size_t k = 0; k < num; ++k) total.size[k] += parts[b].size[k], total.everyone[k] += parts[b].everyone[k];
   }
 
+  if (objective.by_voter()) total.size = voters.responsibility;
   RandomStream random(seed, Purpose::chain, sweep);
   for (std::size_t k = 0; k < num; ++k) {
     double* const own = &state.worths[k * n];

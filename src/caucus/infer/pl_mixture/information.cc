@@ -180,9 +180,7 @@ std::vector<double> flat_gradient(const Objective& objective, const Parameters& 
   const Evaluation e = objective.evaluate(parameters);
   std::vector<double> g;
   for (std::size_t j = 0; j < e.wins.size(); ++j) g.push_back(e.wins[j] - e.expected[j]);
-  if (objective.num_components() > 1)
-    for (std::size_t k = 0; k < objective.num_components(); ++k)
-      g.push_back(e.responsibility[k] - objective.total_weight() * parameters.weights[k]);
+  for (const double slope : objective.weight_gradient(e, parameters)) g.push_back(slope);
   for (std::size_t o = 0; o < objective.tie_counts().size(); ++o) g.push_back(objective.tie_counts()[o] - e.tie_expected[o]);
   return g;
 }
@@ -191,6 +189,9 @@ void shift(Parameters& parameters, std::size_t variable, double by) {
   const std::size_t utilities = parameters.utilities.size(), num = parameters.num_components();
   if (variable < utilities) {
     parameters.utilities[variable] += by;
+  } else if (!parameters.gamma.empty()) {
+    const std::size_t at = variable - utilities, size = parameters.gamma.size();
+    (at < size ? parameters.gamma[at] : parameters.ties.log_delta[at - size]) += by;
   } else if (num > 1 && variable < utilities + num) {
     parameters.weights[variable - utilities] *= std::exp(by);
     const double total = sum(parameters.weights);
@@ -201,8 +202,7 @@ void shift(Parameters& parameters, std::size_t variable, double by) {
 }
 
 Matrix numerical_information(const Objective& objective, const Parameters& parameters) {
-  const std::size_t num = objective.num_components();
-  const std::size_t size = parameters.utilities.size() + (num > 1 ? num : 0) + parameters.ties.orders.size();
+  const std::size_t size = parameters.utilities.size() + objective.num_weight_variables() + parameters.ties.orders.size();
   Matrix result(index(size), index(size));
   constexpr double step = 1e-4;
   for (std::size_t j = 0; j < size; ++j) {
@@ -230,7 +230,7 @@ void fix_gauge(const Objective& objective, const std::vector<Pieces>& pieces, bo
         if (const std::size_t piece = pieces[k].piece_of_item[i]; piece == pieces[k].piece_of_item[j])
           block(index(i), index(j)) += scale / size[piece];
   }
-  if (num == 1) return;
+  if (num == 1 || objective.membership() != nullptr) return;
   auto block = information.block(index(num * n), index(num * n), index(num), index(num));
   if (fixed_weights) {
     information.middleRows(index(num * n), index(num)).setZero();
@@ -292,6 +292,11 @@ Matrix part_of(const Matrix& matrix, const std::vector<std::size_t>& items) {
 double information_cost(const Objective& objective) {
   const double n = static_cast<double>(objective.num_items()), num = static_cast<double>(objective.num_components());
   const double size = num * n + num;
+  if (objective.by_voter() && !objective.has_ties()) {
+    const double cast = static_cast<double>(objective.data().voters.rankings.other.size());
+    const double stored = static_cast<double>(objective.data().rankings.items().size());
+    return 2.0 * size * num * (8.0 * cast + 4.0 * stored) + size * size * size;
+  }
   if (objective.has_ties()) {
     double orders = 1.0;
     for (int order : objective.tie_orders()) orders += order;
@@ -306,7 +311,8 @@ double information_cost(const Objective& objective) {
 }
 
 Matrix observed_information(const Objective& objective, const Parameters& parameters) {
-  return objective.has_ties() ? numerical_information(objective, parameters) : strict_information(objective, parameters);
+  return objective.has_ties() || objective.by_voter() ? numerical_information(objective, parameters)
+                                                      : strict_information(objective, parameters);
 }
 
 std::vector<double> quasi_variances(const Matrix& covariance) {
@@ -388,7 +394,7 @@ Uncertainty uncertainty(const Objective& objective, const Parameters& parameters
       for (std::size_t j : pieces[k].reference)
         map(index(k * n + i), index(k * n + j)) -= 1.0 / static_cast<double>(pieces[k].reference.size());
   }
-  if (num > 1) {
+  if (num > 1 && objective.membership() == nullptr) {
     auto block = map.block(index(num * n), index(num * n), index(num), index(num));
     for (std::size_t h = 0; h < num; ++h)
       for (std::size_t k = 0; k < num; ++k)
@@ -415,10 +421,10 @@ Uncertainty uncertainty(const Objective& objective, const Parameters& parameters
     if (std::ranges::any_of(variances, [](double value) { return value < 0.0; })) continue;
     for (std::size_t at = 0; at < variances.size(); ++at) result.quasi[rows[at]] = std::sqrt(variances[at]);
   }
-  if (num > 1)
+  if (num > 1 && objective.membership() == nullptr)
     for (std::size_t k = 0; k < num; ++k) result.weights.push_back(error(num * n + k));
   for (std::size_t o = 0; o < parameters.ties.orders.size(); ++o)
-    result.log_ties.push_back(error(num * n + (num > 1 ? num : 0) + o));
+    result.log_ties.push_back(error(num * n + objective.num_weight_variables() + o));
   result.covariance = std::move(covariance);
   result.usable = true;
   return result;
@@ -430,7 +436,8 @@ bool newton_step(const Objective& objective, const Matrix& information, Paramete
   Matrix matrix = information;
   fix_gauge(objective, pieces, fixed_weights, matrix);
   std::vector<double> g = flat_gradient(objective, parameters);
-  if (fixed_weights && num > 1) std::fill_n(g.begin() + static_cast<std::ptrdiff_t>(num * n), num, 0.0);
+  if (fixed_weights && num > 1 && objective.membership() == nullptr)
+    std::fill_n(g.begin() + static_cast<std::ptrdiff_t>(num * n), num, 0.0);
   const Eigen::LLT<Matrix> cholesky(matrix);
   if (cholesky.info() != Eigen::Success) return false;
   const Eigen::VectorXd step = cholesky.solve(Eigen::Map<const Eigen::VectorXd>(g.data(), index(g.size())));

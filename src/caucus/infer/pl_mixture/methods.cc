@@ -10,12 +10,6 @@ namespace caucus::pl_mixture {
 
 namespace {
 
-void update_weights(const Evaluation& at, const SolveOptions& options, Parameters& parameters) {
-  if (options.fixed_weights || parameters.num_components() == 1) return;
-  const double total = sum(at.responsibility);
-  for (std::size_t k = 0; k < parameters.num_components() && total > 0.0; ++k) parameters.weights[k] = at.responsibility[k] / total;
-}
-
 // One point of the iteration: parameters with what an E-step says of them.
 struct Point {
   Parameters parameters;
@@ -75,7 +69,7 @@ class Driver {
         else
           moment_step(above[k], next.component(k));
       }
-      update_weights(here.evaluation, options_, next);
+      if (!options_.fixed_weights) objective_.update_weights(here.evaluation, next);
       here = at(std::move(next));
       solution_.trace.push_back(here.objective());
       double moved = 0.0;
@@ -149,7 +143,7 @@ class Driver {
       for (std::size_t k = 0; k < next.num_components(); ++k)
         if (from.evaluation.responsibility[k] > 1e-9)
           weighted_lsr(objective_, {from.posterior, next.num_components(), k}, chain_, 5, 1e-7, next.component(k));
-      update_weights(from.evaluation, options_, next);
+      if (!options_.fixed_weights) objective_.update_weights(from.evaluation, next);
       Point point = at(std::move(next));
       // A single chain may overshoot where a component is nearly disconnected; the MM step never does.
       if (point.objective() >= from.objective() - 1e-13 * std::abs(from.objective())) return point;
@@ -168,6 +162,7 @@ class Driver {
       std::vector<double> x = p.utilities;
       for (double weight : p.weights) x.push_back(std::log(std::max(weight, 1e-300)));
       x.insert(x.end(), p.ties.log_delta.begin(), p.ties.log_delta.end());
+      x.insert(x.end(), p.gamma.begin(), p.gamma.end());
       return x;
     };
     const auto x0 = coordinates(zero.parameters), x1 = coordinates(one.parameters), x2 = coordinates(two.parameters);
@@ -184,6 +179,8 @@ class Driver {
       for (std::size_t k = 0; k < num; ++k) next.weights[k] = std::exp(logs[k] - shift);
     }
     for (std::size_t o = 0; o < next.ties.log_delta.size(); ++o) next.ties.log_delta[o] = value(utilities + num + o);
+    if (!options_.fixed_weights)
+      for (std::size_t j = 0; j < next.gamma.size(); ++j) next.gamma[j] = value(utilities + num + next.ties.log_delta.size() + j);
     for (double v : next.utilities)
       if (!std::isfinite(v)) return two;
     Point point = at(std::move(next));
@@ -211,6 +208,7 @@ class Driver {
 
 Solution run_method(const Objective& objective, Method method, Chain chain, Parameters start, const SolveOptions& options,
                     const Run& run) {
+  objective.complete(start);
   if (method == Method::em || !(objective.total_weight() > 0.0)) return maximise(objective, std::move(start), options, run);
   Driver driver(objective, method, chain, options, run);
   if (method == Method::em_cml || method == Method::em_gmm) return driver.surrogate(std::move(start));

@@ -27,15 +27,16 @@ Objective::Objective(const Dataset& data, std::size_t num_components, double str
   const RankingSet& rankings = data.rankings;
   if (!rankings.has_ties()) {
     batch_ = std::make_shared<Batch>(make_batch(data));
-    total_weight_ = batch_->total_weight - batch_->silent_weight;
+    telling_weight_ = batch_->total_weight - batch_->silent_weight;
     silent_weight_ = batch_->silent_weight;
+    count_voters();
     return;
   }
   std::map<int, double> counts;
   for (std::size_t i = 0; i < rankings.size(); ++i) {
     const double weight = rankings.weight(i);
     if (!(weight > 0.0)) continue;
-    (informative(rankings[i], data.num_items(), data.unranked) ? total_weight_ : silent_weight_) += weight;
+    (informative(rankings[i], data.num_items(), data.unranked) ? telling_weight_ : silent_weight_) += weight;
     rankings[i].for_each_group([&](std::span<const ItemId> group) {
       if (group.size() > 1) counts[static_cast<int>(group.size())] += weight;
     });
@@ -45,11 +46,53 @@ Objective::Objective(const Dataset& data, std::size_t num_components, double str
     tie_counts_.push_back(count);
   }
   tie_batch_ = std::make_shared<TieBatch>(make_tie_batch(data, tie_orders_));
+  count_voters();
+}
+
+// One group is the same with and without voters.
+void Objective::count_voters() {
+  by_voter_ = (data_->voters.share() || logit_ != nullptr) && num_components_ > 1;
+  total_weight_ = by_voter_ && telling_weight_ > 0.0 ? data_->voters.total_weight() : telling_weight_;
 }
 
 Objective::Objective(const Objective& other, std::size_t num_components, int threads) : Objective(other) {
   num_components_ = num_components;
   threads_ = threads;
+  count_voters();
+}
+
+void Objective::use_membership(std::shared_ptr<const MembershipLogit> logit) {
+  logit_ = std::move(logit);
+  count_voters();
+}
+
+void Objective::complete(Parameters& parameters) const {
+  if (membership() != nullptr && parameters.gamma.size() != logit_->size()) parameters.gamma = logit_->start(parameters.weights);
+}
+
+void Objective::update_weights(const Evaluation& at, Parameters& parameters) const {
+  const double total = sum(at.responsibility);
+  if (num_components_ == 1 || !(total > 0.0)) return;
+  for (std::size_t k = 0; k < num_components_; ++k) parameters.weights[k] = at.responsibility[k] / total;
+  if (logit_ != nullptr) logit_->maximise(at.memberships, parameters.gamma);
+}
+
+std::size_t Objective::num_weight_variables() const {
+  return num_components_ == 1 ? 0 : logit_ != nullptr ? logit_->size() : num_components_;
+}
+
+std::vector<double> Objective::weight_gradient(const Evaluation& at, const Parameters& parameters) const {
+  if (num_components_ == 1) return {};
+  if (logit_ != nullptr) return logit_->gradient(at.memberships, parameters.gamma);
+  std::vector<double> gradient;
+  for (std::size_t k = 0; k < num_components_; ++k)
+    gradient.push_back(at.responsibility[k] - total_weight_ * parameters.weights[k]);
+  return gradient;
+}
+
+std::vector<double> Objective::weight_curvature(const Evaluation& at, const Parameters& parameters) const {
+  if (num_components_ == 1) return {};
+  return logit_ != nullptr ? logit_->curvature(parameters.gamma) : at.responsibility;
 }
 
 double Objective::stored_numbers(double tie_cost) const {
@@ -60,8 +103,9 @@ double Objective::stored_numbers(double tie_cost) const {
 }
 
 Evaluation Objective::evaluate(const Parameters& parameters, std::vector<double>* posterior) const {
-  Evaluation evaluation =
-      has_ties() ? evaluate_ties(parameters, posterior, nullptr) : evaluate_strict(parameters, posterior, nullptr);
+  Evaluation evaluation = by_voter_    ? evaluate_voters(parameters, posterior)
+                          : has_ties() ? evaluate_ties(parameters, posterior, nullptr)
+                                       : evaluate_strict(parameters, posterior, nullptr);
   add_penalty(parameters, evaluation);
   return evaluation;
 }
@@ -169,6 +213,7 @@ Evaluation Objective::evaluate_ties(const Parameters& parameters, std::vector<do
 }
 
 void Objective::add_penalty(const Parameters& parameters, Evaluation& evaluation) const {
+  if (logit_ != nullptr && by_voter_) evaluation.penalty += logit_->penalty(parameters.gamma);
   if (!(strength_ > 0.0)) return;
   const std::size_t n = num_items();
   for (std::size_t k = 0; k < num_components_; ++k) {

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <vector>
 
+#include "caucus/infer/membership_logit.h"
 #include "caucus/infer/pl_mixture/batch.h"
 #include "caucus/infer/pl_mixture/parameters.h"
 #include "caucus/infer/pl_mixture/tie_batch.h"
@@ -21,6 +23,7 @@ struct Evaluation {
   std::vector<double> wins;            // [k * n + i]: expected number of choices of i (1/|T| of a tie), pseudo-wins included
   std::vector<double> expected;        // [k * n + i]: the same under the model, given who was there; gradient = wins - expected
   std::vector<double> tie_expected;    // [order]
+  std::vector<double> memberships;     // K per voter, where weights depend on the voter
   double objective() const { return loglik + penalty; }
 };
 
@@ -36,7 +39,7 @@ class Objective {
   std::size_t num_items() const { return data_->num_items(); }
   std::size_t num_components() const { return num_components_; }
   double strength() const { return strength_; }
-  double total_weight() const { return total_weight_; }  // of rankings that say something
+  double total_weight() const { return total_weight_; }  // of rankings that say something, or of voters
   double silent_weight() const { return silent_weight_; }
   int threads() const { return threads_; }
   bool has_ties() const { return !tie_orders_.empty(); }
@@ -51,9 +54,41 @@ class Objective {
   // log P of every distinct ranking.
   std::vector<double> row_logliks(const Parameters& parameters) const;
 
+  // Voters who cast several rankings (voters.h). Responsibilities and total_weight() are of voters then, and the posterior of a
+  // ranking is the mean membership of those who cast it.
+  bool by_voter() const { return by_voter_; }
+  // Weights that depend on what is known of a voter; the data have voters then.
+  void use_membership(std::shared_ptr<const MembershipLogit> logit);
+  const MembershipLogit* membership() const { return by_voter_ ? logit_.get() : nullptr; }
+  // Gives the parameters coefficients that say what their weights say, where they have none.
+  void complete(Parameters& parameters) const;
+  // The weights of an M-step from an evaluation.
+  void update_weights(const Evaluation& at, Parameters& parameters) const;
+  // The variables that weights have: their logits, or the coefficients; and the gradient and curvature of the objective by them.
+  std::size_t num_weight_variables() const;
+  std::vector<double> weight_gradient(const Evaluation& at, const Parameters& parameters) const;
+  std::vector<double> weight_curvature(const Evaluation& at, const Parameters& parameters) const;
+  struct VoterStep {
+    double loglik = 0.0;
+    std::vector<double> memberships;     // K per voter
+    std::vector<double> responsibility;  // [k]
+  };
+  // log P_k of every distinct ranking, K numbers each.
+  std::vector<double> ranking_logs(const Parameters& parameters) const;
+  // The E-step of the voters; log_weights: K, or K for each voter.
+  VoterStep voter_step(std::span<const double> logs, std::span<const double> log_weights) const;
+  // The weight with which each distinct ranking belongs to each group.
+  std::vector<double> shares_of_rankings(std::span<const double> memberships) const;
+  // Wins and what is expected of them, where rankings belong to groups with these weights.
+  void add_ranking_shares(const Parameters& parameters, std::span<const double> shares, Evaluation& evaluation) const;
+  // K memberships per voter.
+  std::vector<double> voter_memberships(const Parameters& parameters) const;
+
  private:
+  Evaluation evaluate_voters(const Parameters& parameters, std::vector<double>* posterior) const;
   Evaluation evaluate_ties(const Parameters& parameters, std::vector<double>* posterior, std::vector<double>* rows) const;
   Evaluation evaluate_strict(const Parameters& parameters, std::vector<double>* posterior, std::vector<double>* rows) const;
+  void count_voters();
   void add_penalty(const Parameters& parameters, Evaluation& evaluation) const;
 
   const Dataset* data_;
@@ -64,8 +99,11 @@ class Objective {
   std::shared_ptr<const TieBatch> tie_batch_;
   std::vector<int> tie_orders_;
   std::vector<double> tie_counts_;
+  double telling_weight_ = 0.0;  // of rankings that say something
   double total_weight_ = 0.0;
   double silent_weight_ = 0.0;
+  bool by_voter_ = false;
+  std::shared_ptr<const MembershipLogit> logit_;
 };
 
 }  // namespace caucus::pl_mixture

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "caucus/base/options.h"
+#include "caucus/model/pl_regression_features.h"
 
 namespace caucus::pl_mixture {
 
@@ -63,6 +64,8 @@ struct Options {
   double prior_shape = 1.0;
   double prior_rate = 0.001;
   double prior_weight = 1.0;
+  std::string membership;
+  MissingValues missing = MissingValues::error;
 
   static constexpr auto fields() {
     using O = Options;
@@ -94,7 +97,12 @@ struct Options {
         field("burnin", &O::burnin, 0, 1e9, "gibbs: sweeps dropped at the beginning"),
         field("prior-shape", &O::prior_shape, 1e-6, 1e6, "gibbs: shape of the gamma prior of each worth"),
         field("prior-rate", &O::prior_rate, 1e-9, 1e6, "gibbs: rate of the gamma prior of each worth"),
-        field("prior-weight", &O::prior_weight, 1e-6, 1e6, "gibbs: Dirichlet prior of the mixing weights")};
+        field("prior-weight", &O::prior_weight, 1e-6, 1e6, "gibbs: Dirichlet prior of the mixing weights"),
+        field(
+            "membership", &O::membership,
+            "what puts a voter into a group: columns of the voters, as in \"age + region\"; factor(x) takes numbers as categories"),
+        field("missing", &O::missing,
+              "membership: voters of whom something is missing are an error, left out, or taken as average")};
   }
 };
 

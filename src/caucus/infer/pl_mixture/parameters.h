@@ -18,6 +18,9 @@ struct Parameters {
   std::vector<double> weights;    // [k], sums to one
   std::vector<double> utilities;  // [k * num_items + i]
   TieStrengths ties;              // shared by all components
+  // Where weights depend on what is known of a voter (infer/membership_logit.h): coefficients of groups 2 to K. `weights` are their
+  // mean then.
+  std::vector<double> gamma;
 
   Parameters() = default;
   Parameters(std::size_t num_components, std::size_t items)
@@ -47,6 +50,11 @@ struct Parameters {
       weights[k] = copy.weights[order[k]];
       std::ranges::copy(copy.component(order[k]), component(k).begin());
     }
+    // The first group is the reference.
+    const std::size_t p = order.size() > 1 ? gamma.size() / (order.size() - 1) : 0;
+    const auto of = [&](std::size_t k, std::size_t j) { return k == 0 ? 0.0 : copy.gamma[(k - 1) * p + j]; };
+    for (std::size_t k = 1; k < order.size(); ++k)
+      for (std::size_t j = 0; j < p; ++j) gamma[(k - 1) * p + j] = of(order[k], j) - of(order[0], j);
   }
 };
 

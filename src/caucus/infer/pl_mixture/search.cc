@@ -8,6 +8,7 @@
 #include "caucus/data/weights.h"
 #include "caucus/infer/multistart.h"
 #include "caucus/infer/pl_mixture/start.h"
+#include "caucus/infer/pl_mixture/voters.h"
 #include "caucus/infer/regroup.h"
 
 namespace caucus::pl_mixture {
@@ -24,14 +25,15 @@ constexpr double tie_cost = 2.0;  // of one symmetric polynomial, in units of th
 double pass_cost(const Objective& objective) {
   const auto lanes = static_cast<double>(padded_components(objective.num_components()));
   const auto parameters = static_cast<double>(objective.num_components() * objective.num_items());
-  return lanes * objective.stored_numbers(tie_cost) + 60.0 * parameters + 2000.0;
+  const auto cast = objective.by_voter() ? static_cast<double>(objective.data().voters.rankings.other.size()) : 0.0;
+  return lanes * (objective.stored_numbers(tie_cost) + 2.0 * cast) + 60.0 * parameters + 2000.0;
 }
 
 // Enough of the rankings to tell optima apart, or nothing where all are few. Not with ties: a part might lack a tie order.
 std::unique_ptr<Dataset> part_of(const Objective& objective, std::uint64_t seed) {
   const Dataset& data = objective.data();
   const double cost = pass_cost(objective);
-  if (cost <= most_per_pass || objective.has_ties()) return nullptr;
+  if (cost <= most_per_pass || objective.has_ties() || objective.by_voter()) return nullptr;
   const double size = part_per_pass / cost * static_cast<double>(data.rankings.size());
   const double least = 30.0 * static_cast<double>(objective.num_components() * objective.num_items());
   const auto count = static_cast<std::size_t>(std::max(size, least));
@@ -63,7 +65,9 @@ class Problem {
       seen_.emplace(objective, objective.num_components(), restarts == 1 ? objective.threads() : 1);
     starts_.emplace(*seen_, options, run.seed);
     // A start from labels comes on top, and first.
-    warm_ = run.labels.size() == objective.data().rankings.size() && objective.num_components() > 1 ? 1 : 0;
+    const std::size_t labelled =
+        objective.data().voters.share() ? objective.data().voters.size() : objective.data().rankings.size();
+    warm_ = run.labels.size() == labelled && objective.num_components() > 1 ? 1 : 0;
   }
 
   int warm() const { return warm_; }
@@ -82,6 +86,7 @@ class Problem {
     for (const Regrouping& move : starts_->regrouper().moves(standing, objective_.num_components(), random)) {
       const Parameters fitted = labelled_start(*seen_, move.labels);
       Parameters point = best.parameters;
+      point.gamma.clear();  // of other groups
       for (std::size_t k : move.fresh) {
         std::ranges::copy(fitted.component(k), point.component(k).begin());
         if (options_.estimate_weights) point.weights[k] = fitted.weights[k];
@@ -144,7 +149,8 @@ class Problem {
   }
   Parameters first_point(int number) {
     if (number >= warm_) return starts_->make(options_.init, static_cast<std::uint64_t>(number - warm_));
-    Parameters start = labelled_start(objective_, run_.labels);
+    Parameters start =
+        objective_.data().voters.share() ? labelled_voters_start(objective_, run_.labels) : labelled_start(objective_, run_.labels);
     if (!options_.estimate_weights) start.weights.assign(start.num_components(), 1.0 / static_cast<double>(start.num_components()));
     return start;
   }
@@ -207,7 +213,7 @@ SearchResult search(const Objective& objective, const Options& options, const Ru
   plan.budget = budget * run.effort;
   plan.least = least_share(effective_size(objective.data().rankings), objective.num_components() * objective.num_items());
   plan.threads = restarts == 1 ? 1 : objective.threads();
-  plan.moves = options.method == Method::em;
+  plan.moves = options.method == Method::em && !objective.data().voters.share();  // moves regroup rankings
   plan.refined = problem.on_part() ? 2 : 0;
   auto found = Multistart(problem, plan).run();
   result.record = found.record;

@@ -14,12 +14,15 @@ constexpr int look_every = 20;  // steps
 // The free variables in one vector: utilities of all components, logits of the weights, logs of the tie strengths.
 struct Variables {
   std::size_t num_utilities, num_weights, num_ties;
+  bool by_voter = false;  // weights are those of a logit
   std::size_t size() const { return num_utilities + num_weights + num_ties; }
 };
 
 void move(Parameters& parameters, const Variables& at, const std::vector<double>& direction, double step) {
   for (std::size_t j = 0; j < at.num_utilities; ++j) parameters.utilities[j] += step * direction[j];
-  if (at.num_weights > 0) {
+  if (at.by_voter) {
+    for (std::size_t j = 0; j < at.num_weights; ++j) parameters.gamma[j] += step * direction[at.num_utilities + j];
+  } else if (at.num_weights > 0) {
     double total = 0.0;
     for (std::size_t k = 0; k < at.num_weights; ++k)
       total += parameters.weights[k] *= std::exp(step * direction[at.num_utilities + k]);
@@ -38,10 +41,13 @@ void gradient(const Objective& objective, const Parameters& parameters, const Ev
     g[j] = e.wins[j] - e.expected[j];
     metric[j] = 1.0 / std::max({e.wins[j], e.expected[j], 1e-6});
   }
-  const double total = objective.total_weight();
-  for (std::size_t k = 0; k < at.num_weights; ++k) {
-    g[at.num_utilities + k] = e.responsibility[k] - total * parameters.weights[k];
-    metric[at.num_utilities + k] = 1.0 / std::max(e.responsibility[k], 1e-6);
+  if (at.num_weights > 0) {
+    const std::vector<double> slope = objective.weight_gradient(e, parameters),
+                              curvature = objective.weight_curvature(e, parameters);
+    for (std::size_t k = 0; k < at.num_weights; ++k) {
+      g[at.num_utilities + k] = slope[k];
+      metric[at.num_utilities + k] = 1.0 / std::max(curvature[k], 1e-6);
+    }
   }
   for (std::size_t o = 0; o < at.num_ties; ++o) {
     const std::size_t j = at.num_utilities + at.num_weights + o;
@@ -64,23 +70,23 @@ void mm_step(const Objective& objective, const Evaluation& at, Parameters& param
     // A penalty has its own origin, so only a likelihood alone may be centered.
     if (!(objective.strength() > 0.0)) parameters.center_all();
   }
-  if (fixed_weights || parameters.num_components() == 1) return;
-  const double total = sum(at.responsibility);
-  if (!(total > 0.0)) return;
-  for (std::size_t k = 0; k < parameters.weights.size(); ++k) parameters.weights[k] = at.responsibility[k] / total;
+  if (!fixed_weights) objective.update_weights(at, parameters);
 }
 
 Solution maximise(const Objective& objective, Parameters start, const SolveOptions& options, const Run& run) {
   Solution solution;
   solution.parameters = std::move(start);
   Parameters& parameters = solution.parameters;
-  const Variables variables{parameters.utilities.size(),
-                            options.fixed_weights || parameters.num_components() == 1 ? 0 : parameters.num_components(),
-                            parameters.ties.orders.size()};
+  objective.complete(parameters);
+  const Variables variables{parameters.utilities.size(), options.fixed_weights ? 0 : objective.num_weight_variables(),
+                            parameters.ties.orders.size(), objective.membership() != nullptr};
   Evaluation here = objective.evaluate(parameters);
   solution.iterations = 1;
   solution.trace.push_back(here.objective());
   const auto finish = [&](StopReason why) {
+    if (variables.by_voter)  // the mean over the voters
+      for (std::size_t k = 0; k < parameters.num_components(); ++k)
+        parameters.weights[k] = here.responsibility[k] / std::max(sum(here.responsibility), 1e-300);
     solution.loglik = here.loglik;
     solution.objective = here.objective();
     solution.stop_reason = why;
@@ -168,7 +174,9 @@ Solution maximise(const Objective& objective, Parameters start, const SolveOptio
     gradient(objective, next, there, variables, g_next, metric_next);
     std::vector<double> moved(variables.size()), drop(variables.size());
     for (std::size_t j = 0; j < variables.num_utilities; ++j) moved[j] = next.utilities[j] - parameters.utilities[j];
-    for (std::size_t k = 0; k < variables.num_weights; ++k)
+    for (std::size_t k = 0; k < variables.num_weights && variables.by_voter; ++k)
+      moved[variables.num_utilities + k] = next.gamma[k] - parameters.gamma[k];
+    for (std::size_t k = 0; k < variables.num_weights && !variables.by_voter; ++k)
       moved[variables.num_utilities + k] =
           next.weights[k] > 0.0 && parameters.weights[k] > 0.0 ? std::log(next.weights[k] / parameters.weights[k]) : 0.0;
     for (std::size_t o = 0; o < variables.num_ties; ++o)

@@ -7,6 +7,7 @@
 #include "caucus/infer/mallows_tensor/start.h"
 #include "caucus/infer/pl_mixture/moments.h"
 #include "caucus/infer/pl_mixture/solver.h"
+#include "caucus/infer/pl_mixture/voters.h"
 
 namespace caucus::pl_mixture {
 
@@ -96,6 +97,11 @@ Parameters Starts::make(Init kind, std::uint64_t index) {
   const std::size_t num = objective_.num_components();
   if (num == 1 && kind != Init::spectral) kind = Init::random;
   if (objective_.num_items() < 2 || objective_.batch().count == 0) kind = Init::random;  // nothing to embed or count
+  if (objective_.data().voters.share() && num > 1 && kind == Init::automatic) {
+    Parameters start = voter_start(objective_, seed_, index);
+    if (!options_.estimate_weights) start.weights.assign(num, 1.0 / static_cast<double>(num));
+    return start;
+  }
   Parameters start(num, objective_.num_items());
   // Restart r of k-means in start `index` has a stream of its own. One start of many is to differ from the others, so all but the
   // first take the first answer of k-means, not the best of many.

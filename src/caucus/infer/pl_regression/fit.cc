@@ -129,7 +129,11 @@ void take_posterior(const Posterior& posterior, const Options& options, const Ch
   fit.summary.iterations = posterior.iterations;
   std::size_t total = 0;
   for (std::size_t c = 0; c < posterior.chains.size(); ++c) total += posterior.num_draws(c);
-  fit.summary.sampling = Sampling{.chains = posterior.chains.size(), .burnin = plan.burnin, .thin = plan.thin, .num_draws = total};
+  Sampling& sampling = fit.summary.sampling.emplace();
+  sampling.chains = posterior.chains.size();
+  sampling.burnin = plan.burnin;
+  sampling.thin = plan.thin;
+  sampling.num_draws = total;
   if (total == 0) {
     fit.summary.warnings.emplace_back("stopped during burn-in: there are no draws; the weights are not an estimate");
     fit.model.lambda.setConstant(1.0 / static_cast<double>(rows * columns));
