@@ -1,5 +1,5 @@
 # 'make demo' and 'make test' install what is missing, build and run. The rest are shortcuts.
-.PHONY: demo serve test test-report test-serve wheel validate mutations build bench reproduce hunt fuzz asan tsan coverage docs format clean
+.PHONY: demo serve test tidy test-report test-serve wheel validate mutations build bench reproduce hunt fuzz asan tsan coverage docs format clean
 JOBS ?= $(shell nproc)
 CAUCUS = build/release/caucus
 
@@ -22,6 +22,12 @@ test:
 	@scripts/install-deps.sh test
 	@scripts/install-deps.sh python
 	@JOBS=$(JOBS) scripts/test.sh
+
+# clang-tidy over the unity files, some minutes: .clang-tidy has the list. LAYERS="infer" names others than the usual ones.
+tidy:
+	@scripts/install-deps.sh test
+	@cmake --preset release -DCAUCUS_UNITY=ON >/dev/null
+	@JOBS=$(JOBS) scripts/check-tidy.sh build/release $(LAYERS)
 
 # The report in a headless browser: no script errors, no network, names shown as text, nothing cut from 390 to 2560 px.
 test-report:
