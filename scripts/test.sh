@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds Release and runs every test: unit, oracle, golden, property, contract, command line, installed
-# package, Python package and its wheel, documentation, layers, format, and a short fuzz run. Warnings are errors. 'make test' calls it; so does CI.
+# package, Python package, documentation, layers, format, and a short fuzz run. Warnings are errors. 'make test' calls it; so does CI.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 jobs=${JOBS:-$(nproc)}

@@ -58,21 +58,21 @@ def test_several_threads_fit_at_once(town):
         assert model.to_dict()["components"] == alone[place % 4]
 
 
-def test_progress_function(town):
+def test_progress_function(complete):
     seen = []
-    long_fit(time_limit=0.6, progress=lambda *report: seen.append(report)).fit(town)
+    long_fit(time_limit=1.0, progress=lambda *report: seen.append(report)).fit(complete)
     assert len(seen) >= 2
     phase, iteration, limit, objective = seen[-1]
     assert isinstance(phase, str) and iteration >= seen[0][1] and limit == 100_000_000 and objective < 0
 
 
-def test_progress_by_tqdm(town, capsys, monkeypatch):
+def test_progress_by_tqdm(complete, capsys, monkeypatch):
     tqdm = pytest.importorskip("tqdm")
     assert tqdm
     monkeypatch.setattr("caucus._progress._DELAY", 0.0)
-    long_fit(time_limit=0.5, progress=True).fit(town)
-    assert "it" in capsys.readouterr().err
-    long_fit(time_limit=0.3, progress=False).fit(town)
+    long_fit(time_limit=1.0, progress=True).fit(complete)
+    assert "sweep" in capsys.readouterr().err
+    long_fit(time_limit=0.3, progress=False).fit(complete)
     assert capsys.readouterr().err == ""
 
 
@@ -82,15 +82,15 @@ def test_progress_without_tqdm(town, monkeypatch):
     assert caucus.PlackettLuceMixture(1, progress=True).fit(town).converged_
 
 
-def test_a_progress_function_that_raises_ends_the_fit_and_keeps_the_result(town):
+def test_a_progress_function_that_raises_ends_the_fit_and_keeps_the_result(complete):
     def refuse(*report):
         raise RuntimeError("enough")
 
     model = long_fit(progress=refuse)
     begun = time.perf_counter()
     with pytest.raises(RuntimeError, match="enough"):
-        model.fit(town)
-    assert time.perf_counter() - begun < 20
+        model.fit(complete)
+    assert time.perf_counter() - begun < 60
     assert model.stop_reason_ == "interrupted" and model.n_components_ >= 1
 
 
@@ -100,16 +100,16 @@ def interrupt_soon(seconds=0.5):
     return timer
 
 
-def test_keyboard_interrupt_keeps_the_partial_result(town):
+def test_keyboard_interrupt_keeps_the_partial_result(complete):
     model = long_fit()
     timer = interrupt_soon()
     begun = time.perf_counter()
     with pytest.raises(KeyboardInterrupt):
-        model.fit(town)
+        model.fit(complete)
     timer.join()
-    assert time.perf_counter() - begun < 20
+    assert time.perf_counter() - begun < 60
     assert model.stop_reason_ == "interrupted" and model.n_components_ >= 1
-    assert model.predict(town).shape == (len(town),)
+    assert model.predict(complete).shape == (len(complete),)
 
 
 def test_keyboard_interrupt_of_a_search_keeps_the_table(town):
