@@ -159,6 +159,7 @@ class VoterProblem {
     return go(engine_.from_labels(labels, num), std::max(options_.tolerance, 1e-7), 1);
   }
   std::vector<Parameters> moves(const Solution&, int) const { return {}; }
+  std::vector<Parameters> cross(const Solution&, const Solution&, int) const { return {}; }
   Solution attempt(const Parameters& point) const { return go(point, options_.tolerance, 1); }
   Solution finish(Solution solution) const { return solution; }
   Solution refine(Solution solution) const { return solution; }
