@@ -24,11 +24,12 @@ class PlackettLuceMixture(RankingModel):
 
     The family ``pl`` of the command line. Methods:
 
-    - ``em``: maximum likelihood by accelerated EM: the fastest way to the true maximum. Takes complete, top-t, subset, pairwise, ties.
+    - ``em``: maximum likelihood by accelerated EM: the fastest way to the true maximum. Takes complete, top-t, subset, pairwise, ties,
+      voters.
     - ``em-lsr``: maximum likelihood by EM with weighted Luce spectral ranking (Nguyen & Zhang 2023). Takes complete, top-t, subset,
-      pairwise.
+      pairwise, voters.
     - ``emm``: maximum likelihood by EM with one minorise-maximise step per pass (Gormley & Murphy 2008). Takes complete, top-t, subset,
-      pairwise, ties.
+      pairwise, ties, voters.
     - ``em-cml``: EM with the composite marginal likelihood of pairs in the M-step (Zhao, Liu & Xia 2020). Takes complete, top-t, subset,
       pairwise.
     - ``em-gmm``: EM with a generalized method of moments on pairs in the M-step (Zhao, Villamil & Xia 2018). Takes complete, top-t, subset,
@@ -36,7 +37,8 @@ class PlackettLuceMixture(RankingModel):
     - ``em-slsr``: stochastic EM with unweighted Luce spectral ranking (Liu et al. 2019). Takes complete, top-t, subset, pairwise.
     - ``spectral``: spectral clustering and least squares alone, no EM (Nguyen & Zhang 2023, Algorithm 3). Takes complete, top-t, subset,
       pairwise.
-    - ``gibbs``: Bayesian mixture by Gibbs sampling with gamma priors (Mollica & Tardella 2017). Takes complete, top-t, subset, pairwise.
+    - ``gibbs``: Bayesian mixture by Gibbs sampling with gamma priors (Mollica & Tardella 2017). Takes complete, top-t, subset, pairwise,
+      voters.
 
     Parameters
     ----------
@@ -85,6 +87,20 @@ class PlackettLuceMixture(RankingModel):
         gibbs: rate of the gamma prior of each worth (1e-09 to 1000000)
     prior_weight : number, default 1
         gibbs: Dirichlet prior of the mixing weights (1e-06 to 1000000)
+    membership : str, default ""
+        what puts a voter into a group: columns of the voters, as in "age + region"; factor(x) takes numbers as categories
+    missing : {"error", "drop", "mean"}, default "error"
+        membership: voters of whom something is missing are an error, left out, or taken as average
+    dampening : {"off", "on", "by-group"}, default "off"
+        later choices may be noisier: an exponent for every stage, the same in all groups or of each
+    items : str, default ""
+        table with one line per item: what is known of the items (with utilities)
+    utilities : str, default ""
+        what makes an item preferred: columns of the items' table, as in "price + origin"
+    free_utilities : bool, default False
+        utilities: besides what is known of an item, a free part of each with a ridge
+    free_ridge : number, default 1
+        utilities: strength of that ridge (1e-09 to 1000000000)
     arrays : Literal["orders", "ranks", "ratings"] | None, default None
         what numpy arrays and frames given as X hold; never guessed
     random_state : Any, default 1
@@ -101,7 +117,8 @@ class PlackettLuceMixture(RankingModel):
     _family = "pl"
     _own = ("components", "method", "init", "init_file", "restarts", "iterations", "tolerance", "regularization", "estimate_weights",
         "standard_errors", "bootstrap", "bootstrap_kind", "center", "rank_rule", "link", "kmeans_restarts", "chain", "sweeps", "burnin",
-        "prior_shape", "prior_rate", "prior_weight",)
+        "prior_shape", "prior_rate", "prior_weight", "membership", "missing", "dampening", "items", "utilities", "free_utilities",
+        "free_ridge",)
 
     def __init__(
         self,
@@ -128,6 +145,13 @@ class PlackettLuceMixture(RankingModel):
         prior_shape: float = 1,
         prior_rate: float = 0.001,
         prior_weight: float = 1,
+        membership: str | os.PathLike[str] | Sequence[float] = "",
+        missing: Literal["error", "drop", "mean"] = "error",
+        dampening: Literal["off", "on", "by-group"] = "off",
+        items: str | os.PathLike[str] | Sequence[float] = "",
+        utilities: str | os.PathLike[str] | Sequence[float] = "",
+        free_utilities: bool = False,
+        free_ridge: float = 1,
         arrays: Literal["orders", "ranks", "ratings"] | None = None,
         random_state: Any = 1,
         threads: int = 0,
@@ -156,6 +180,13 @@ class PlackettLuceMixture(RankingModel):
         self.prior_shape = prior_shape
         self.prior_rate = prior_rate
         self.prior_weight = prior_weight
+        self.membership = membership
+        self.missing = missing
+        self.dampening = dampening
+        self.items = items
+        self.utilities = utilities
+        self.free_utilities = free_utilities
+        self.free_ridge = free_ridge
         self.arrays = arrays
         self.random_state = random_state
         self.threads = threads
@@ -171,7 +202,7 @@ class MallowsMixture(RankingModel):
 
     The family ``mallows`` of the command line. Methods:
 
-    - ``em``: EM with exact or local consensus from many starts. Takes complete, top-t, subset, pairwise, ties.
+    - ``em``: EM with exact or local consensus from many starts. Takes complete, top-t, subset, pairwise, ties, voters.
     - ``tensor``: two groups from counts of top-3 sets and positions, with EM from there (--polish). Takes complete.
 
     Parameters
@@ -270,7 +301,7 @@ class GeneralizedMallowsMixture(RankingModel):
 
     The family ``gmallows`` of the command line. Methods:
 
-    - ``em``: EM with exact or local consensus from many starts; code s takes top-t ballots. Takes complete, top-t.
+    - ``em``: EM with exact or local consensus from many starts; code s takes top-t ballots. Takes complete, top-t, voters.
 
     Parameters
     ----------

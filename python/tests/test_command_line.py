@@ -31,6 +31,7 @@ def comparable(model: dict) -> dict:
     model.pop("model", None)
     for key in ("seconds", "threads"):
         model["fit"].pop(key, None)
+    model.get("selection", {}).pop("seconds", None)
     for row in model.get("selection", {}).get("table", []):
         row.pop("seconds", None)
     return model

@@ -146,10 +146,11 @@ std::size_t choose_row(std::span<const SelectRow> table, Criterion criterion, bo
   if (criterion == Criterion::halves) return choose_by_halves(table, rule);
   // More groups must be better by more than what fits leave undone, and by more than nothing: with one ballot the penalty of BIC is
   // nothing, and where a prior holds the utilities the log-likelihood moves by the root of what the objective still lacks.
+  const double nothing = is_heldout(criterion) ? 1e-6 : 1e-3;  // a mean per ballot, or twice the log-likelihood of all
   std::size_t best = 0;
   for (std::size_t i = 1; i < table.size(); ++i) {
     const double value = criterion_value(table[i], criterion), least = criterion_value(table[best], criterion);
-    if (value < least - 1e-3 - 1e-6 * std::abs(least)) best = i;
+    if (value < least - nothing - 1e-6 * std::abs(least)) best = i;
   }
   // The rule of Breiman et al. (1984), with the standard error of the paired difference: what two K share cancels.
   if (one_standard_error && is_heldout(criterion))
