@@ -70,6 +70,13 @@ def normal(estimate, error, truth):
     return covers(estimate - 1.96 * error, truth, estimate + 1.96 * error)
 
 
+def weight_covered(group, truth):
+    """Of a group that has errors: does its interval hold the true weight?"""
+    if "weight_interval" in group:
+        return [covers(group["weight_interval"]["low"], truth, group["weight_interval"]["high"])]
+    return [normal(group["weight"], group["weight_standard_error"], truth)] if "weight_standard_error" in group else []
+
+
 def centered(values):
     mean = sum(values) / len(values)
     return [value - mean for value in values]
@@ -116,11 +123,7 @@ def pl_coverage(groups, items, ballots, length=0, apart=0.0, flags=()):
                 elif "standard_errors" in one and one["standard_errors"][i] is not None:
                     inside["utilities"].append(normal(one["utilities"][i], one["standard_errors"][i], truth[k][i]))
         if groups > 1:
-            one = found[order[0]]
-            if "weight_interval" in one:
-                inside["weights"].append(covers(one["weight_interval"]["low"], weights[0], one["weight_interval"]["high"]))
-            elif "weight_standard_error" in one:
-                inside["weights"].append(normal(one["weight"], one["weight_standard_error"], weights[0]))
+            inside["weights"] = weight_covered(found[order[0]], weights[0])
         return {name: values for name, values in inside.items() if values}
 
     return study
@@ -161,11 +164,7 @@ def mallows_coverage(family, groups, items, ballots, length=0, flags=(), unranke
                 elif errors is not None and as_list(errors)[j] is not None:
                     inside["theta"].append(normal(value, as_list(errors)[j], truth[k][1][j]))
         if groups > 1:
-            one = found[order[0]]
-            if "weight_interval" in one:
-                inside["weights"].append(covers(one["weight_interval"]["low"], weights[0], one["weight_interval"]["high"]))
-            elif "weight_standard_error" in one:
-                inside["weights"].append(normal(one["weight"], one["weight_standard_error"], weights[0]))
+            inside["weights"] = weight_covered(found[order[0]], weights[0])
         return {name: values for name, values in inside.items() if values}
 
     return study
