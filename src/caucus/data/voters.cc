@@ -53,7 +53,7 @@ Incidence count_rankings(const RankingSet& rankings, std::span<const std::uint32
   for (std::size_t row = 0; row < of_row.size(); ++row)
     cast[next[of_row[row]]++] = static_cast<std::uint32_t>(rankings.row_ranking(row));
   Incidence result;
-  result.begin.resize(num_voters + 1);
+  result.begin.assign(num_voters + 1, 0);
   std::vector<std::uint32_t> times;
   bool repeated = false;
   std::uint32_t end = 0;
