@@ -3,6 +3,9 @@
 // std::vector copies when it grows, so at its peak it holds three times what it needs, and copies again when it is cut to size.
 // Here a large array is a mapping of its own that the system moves by renaming its pages: neither costs time or memory. Data sets
 // of gigabytes are why this exists.
+//
+// An array may also lie in memory that somebody else owns, as a mapped file does: then it is shared by all copies, takes none of
+// its own, and becomes an array of its own when it is first to grow, or by own().
 #pragma once
 
 #include <sys/mman.h>
@@ -13,6 +16,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <initializer_list>
+#include <memory>
 #include <new>
 #include <span>
 #include <type_traits>
@@ -35,21 +39,42 @@ class Buffer {
     if (size > 0 && !is_mapped(size)) std::memset(buffer.data_, 0, size * sizeof(T));
     return buffer;
   }
-  Buffer(const Buffer& other) { append(other); }
+  // Values that `owner` keeps where they are. They may be written to where the owner's memory may; elsewhere own() comes first.
+  static Buffer borrow(std::span<const T> values, std::shared_ptr<const void> owner) {
+    Buffer buffer;
+    if (values.empty()) return buffer;
+    buffer.data_ = const_cast<T*>(values.data());
+    buffer.size_ = values.size();
+    buffer.owner_ = std::move(owner);
+    return buffer;
+  }
+  Buffer(const Buffer& other) {
+    if (other.owner_ != nullptr)
+      data_ = other.data_, size_ = other.size_, owner_ = other.owner_;
+    else
+      append(other);
+  }
   Buffer(Buffer&& other) noexcept
       : data_(std::exchange(other.data_, nullptr)),
         size_(std::exchange(other.size_, 0)),
-        capacity_(std::exchange(other.capacity_, 0)) {}
+        capacity_(std::exchange(other.capacity_, 0)),
+        owner_(std::move(other.owner_)) {}
   Buffer& operator=(Buffer other) noexcept {
     std::swap(data_, other.data_);
     std::swap(size_, other.size_);
     std::swap(capacity_, other.capacity_);
+    std::swap(owner_, other.owner_);
     return *this;
   }
   ~Buffer() { release(); }
 
+  bool is_borrowed() const { return owner_ != nullptr; }
+  void own() {
+    if (is_borrowed()) reallocate(size_);
+  }
+
   std::size_t size() const { return size_; }
-  std::size_t capacity() const { return capacity_; }
+  std::size_t capacity() const { return capacity_; }  // 0 where it is borrowed
   bool empty() const { return size_ == 0; }
   T* data() { return data_; }
   const T* data() const { return data_; }
@@ -61,13 +86,13 @@ class Buffer {
   const T& operator[](std::size_t i) const { return data_[i]; }
 
   void push_back(T value) {
-    if (size_ == capacity_) reallocate(std::max<std::size_t>(16, capacity_ * 2));
+    if (size_ >= capacity_) reallocate(std::max<std::size_t>(16, size_ * 2));
     data_[size_++] = value;
   }
   // The values must not lie in this buffer.
   void append(std::span<const T> values) {
     if (values.empty()) return;
-    if (capacity_ - size_ < values.size()) reallocate(std::max(size_ + values.size(), capacity_ * 2));
+    if (capacity_ < size_ + values.size()) reallocate(std::max(size_ + values.size(), capacity_ * 2));
     std::memcpy(data_ + size_, values.data(), values.size_bytes());
     size_ += values.size();
   }
@@ -81,7 +106,10 @@ class Buffer {
     if (capacity > capacity_) reallocate(std::max(capacity, capacity_ * 2));
   }
   void resize_written(std::size_t size) { size_ = size; }
-  void clear() { size_ = 0; }
+  void clear() {
+    if (is_borrowed()) release();
+    size_ = 0;
+  }
   void shrink_to_fit() {
     if (size_ < capacity_) reallocate(size_);
   }
@@ -95,7 +123,9 @@ class Buffer {
   }
 
   void release() {
-    if (is_mapped(capacity_))
+    if (is_borrowed())
+      owner_ = nullptr;
+    else if (is_mapped(capacity_))
       ::munmap(data_, mapped_bytes(capacity_));
     else
       std::free(data_);
@@ -106,6 +136,14 @@ class Buffer {
   void reallocate(std::size_t capacity) {
     if (capacity == 0) return release();
     if (capacity > static_cast<std::size_t>(-1) / 2 / sizeof(T)) throw std::bad_alloc();
+    if (is_borrowed()) {
+      Buffer fresh;
+      fresh.reallocate(capacity);
+      std::memcpy(fresh.data_, data_, std::min(size_, capacity) * sizeof(T));
+      fresh.size_ = size_;
+      *this = std::move(fresh);
+      return;
+    }
     if (is_mapped(capacity) && is_mapped(capacity_)) {
       void* moved = ::mremap(data_, mapped_bytes(capacity_), mapped_bytes(capacity), MREMAP_MAYMOVE);
       if (moved == MAP_FAILED) throw std::bad_alloc();
@@ -136,6 +174,7 @@ class Buffer {
   T* data_ = nullptr;
   std::size_t size_ = 0;
   std::size_t capacity_ = 0;
+  std::shared_ptr<const void> owner_;  // of borrowed values
 };
 
 }  // namespace caucus

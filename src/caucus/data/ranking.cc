@@ -21,6 +21,16 @@ bool operator==(RankingView a, RankingView b) {
   return true;
 }
 
+RankingSet::RankingSet(const RankingArrays& arrays)
+    : offsets_(Buffer<std::uint64_t>::borrow(arrays.offsets, arrays.owner)),
+      items_(Buffer<ItemId>::borrow(arrays.items, arrays.owner)),
+      group_ends_(Buffer<std::uint8_t>::borrow(arrays.group_ends, arrays.owner)),
+      weights_(Buffer<double>::borrow(arrays.weights, arrays.owner)),
+      row_rankings_(Buffer<std::uint32_t>::borrow(arrays.row_rankings, arrays.owner)),
+      row_weights_(Buffer<double>::borrow(arrays.row_weights, arrays.owner)),
+      total_weight_(arrays.total_weight),
+      scratch_(arrays.scratch) {}
+
 RankingSet RankingSet::with_weights(std::vector<double> weights) const {
   RankingSet copy = *this;
   copy.weights_ = Buffer<double>(std::span<const double>(weights));
@@ -38,6 +48,7 @@ RankingSet RankingSet::select_rows(std::span<const std::size_t> rows) const {
 }
 
 void RankingSet::renumber(std::span<const ItemId> new_ids) {
+  items_.own();
   for (ItemId& item : items_) item = new_ids[item];
   if (group_ends_.empty()) return;
   // Inside a tie-group ids ascend.

@@ -3,12 +3,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
 
 #include "caucus/base/options.h"
-#include "caucus/data/buffer.h"
+#include "caucus/data/scratch.h"
 
 namespace caucus {
 
@@ -56,6 +57,19 @@ class RankingView {
   const std::uint8_t* group_ends_;  // one flag per item; nullptr: no ties
 };
 
+// The arrays of a set, where they lie in memory that `owner` keeps: a mapped file.
+struct RankingArrays {
+  std::span<const std::uint64_t> offsets;
+  std::span<const ItemId> items;
+  std::span<const std::uint8_t> group_ends;  // empty: no ties
+  std::span<const double> weights;
+  std::span<const std::uint32_t> row_rankings;  // empty: row i is ranking i
+  std::span<const double> row_weights;
+  double total_weight = 0.0;
+  std::shared_ptr<const void> owner;
+  Scratch scratch;
+};
+
 // Distinct rankings with weights, plus the rows they came from.
 //
 // A *row* is a ranking as listed in the file; equal rows are merged into one distinct ranking whose
@@ -63,6 +77,8 @@ class RankingView {
 class RankingSet {
  public:
   RankingSet() : offsets_{0} {}
+  // A set over borrowed arrays, which the caller has checked: what the builder promises holds for them. Takes no memory.
+  explicit RankingSet(const RankingArrays& arrays);
 
   std::size_t size() const { return weights_.size(); }
   bool empty() const { return weights_.empty(); }
@@ -85,6 +101,13 @@ class RankingSet {
 
   std::size_t num_rows() const { return row_weights_.empty() ? weights_.size() : row_weights_.size(); }
   std::size_t row_ranking(std::size_t row) const { return row_rankings_.empty() ? row : row_rankings_[row]; }
+  std::span<const std::uint32_t> row_rankings() const {  // empty: row i is ranking i
+    return {row_rankings_.data(), row_rankings_.size()};
+  }
+  std::span<const double> row_weights() const { return {row_weights_.data(), row_weights_.size()}; }
+  bool is_borrowed() const { return items_.is_borrowed(); }
+  // Where large arrays that are made from the rankings go.
+  const Scratch& scratch() const { return scratch_; }
   double row_weight(std::size_t row) const { return row_weights_.empty() ? weights_[row] : row_weights_[row]; }
 
   // The same rankings under other weights (E-step responsibilities, bootstrap counts, folds). Rankings
@@ -108,6 +131,7 @@ class RankingSet {
   Buffer<std::uint32_t> row_rankings_;  // empty: row i is ranking i
   Buffer<double> row_weights_;
   double total_weight_ = 0.0;
+  Scratch scratch_;
 };
 
 // Builds a RankingSet row by row, merging equal rankings by hash. Amortised O(length) per row.

@@ -24,11 +24,12 @@ enum class Format {
   csv_order,     // one column holds the whole ranking: A>B=C
   jsonl,         // one JSON object or array per line
   blt,           // Scottish / OpaVote ballots
+  columnar,      // .cds: the arrays of a data set, mapped and not read
 };
 template <>
-inline constexpr std::array<std::string_view, 11> enum_names<Format>{"auto",       "preflib",  "preflib-old",  "csv-wide",
+inline constexpr std::array<std::string_view, 12> enum_names<Format>{"auto",       "preflib",  "preflib-old",  "csv-wide",
                                                                      "csv-matrix", "csv-long", "csv-pairwise", "csv-ratings",
-                                                                     "csv-order",  "jsonl",    "blt"};
+                                                                     "csv-order",  "jsonl",    "blt",          "cds"};
 
 // How a .cat file lists its categories. Files differ, and only the names of the categories tell.
 enum class CategoryOrder { automatic, best_first, worst_first };

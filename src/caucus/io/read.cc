@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "caucus/io/columnar.h"
 #include "caucus/io/csv.h"
 #include "caucus/io/item_edits.h"
 #include "caucus/io/order_text.h"
@@ -68,6 +69,7 @@ bool is_preflib_extension(std::string_view extension) {
 }  // namespace
 
 Format guess_format(const Source& source) {
+  if (columnar::is_columnar(source.text()) || source.extension() == "cds") return Format::columnar;
   const std::vector<std::string_view> lines = first_lines(source.text(), 12);
   const std::string extension = source.extension();
   if (lines.empty()) throw DataError(source.name() + ": is empty, expected rankings");
@@ -124,7 +126,8 @@ std::size_t end_of_piece(std::string_view text, std::size_t position, std::size_
 namespace {
 
 bool is_table(Format format) {
-  return format != Format::preflib && format != Format::preflib_old && format != Format::blt && format != Format::jsonl;
+  return format != Format::preflib && format != Format::preflib_old && format != Format::blt && format != Format::jsonl &&
+         format != Format::columnar;
 }
 
 // The format that is stated; where a model file remembers it, only as far as the content does not say otherwise.
@@ -151,6 +154,9 @@ Dataset read_source(const Source& source, const ReadOptions& options) {
     case Format::jsonl:
       data = read_jsonl(source, options);
       break;
+    case Format::columnar:
+      data = read_columnar(source, options);
+      break;
     default:
       data = read_csv(source, options, format);
       break;
@@ -163,16 +169,26 @@ Dataset read_source(const Source& source, const ReadOptions& options) {
 
 }  // namespace
 
-Dataset read_dataset(const std::string& path, const ReadOptions& options) {
-  Dataset data = read_source(Source::open(path), options);
+namespace {
+
+Dataset with_voters(Dataset data, const ReadOptions& options) {
   add_voters(data, options);
+  // A .cds file remembers what was said of its original, some of which has just been said again.
+  std::vector<std::string> once;
+  for (std::string& text : data.warnings)
+    if (std::ranges::find(once, text) == once.end()) once.push_back(std::move(text));
+  data.warnings = std::move(once);
   return data;
 }
 
+}  // namespace
+
+Dataset read_dataset(const std::string& path, const ReadOptions& options) {
+  return with_voters(read_source(Source::open(path), options), options);
+}
+
 Dataset parse_dataset(std::string_view text, const std::string& name, const ReadOptions& options) {
-  Dataset data = read_source(Source::from_text(text, name), options);
-  add_voters(data, options);
-  return data;
+  return with_voters(read_source(Source::from_text(text, name), options), options);
 }
 
 }  // namespace caucus

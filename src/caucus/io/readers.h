@@ -45,6 +45,8 @@ Dataset read_preflib_old(const Source& source, const ReadOptions& options);
 Dataset read_blt(const Source& source, const ReadOptions& options);
 Dataset read_csv(const Source& source, const ReadOptions& options, Format format);
 Dataset read_jsonl(const Source& source, const ReadOptions& options);
+// The rankings stay in the file, which is mapped for as long as somebody uses them.
+Dataset read_columnar(const Source& source, const ReadOptions& options);
 
 // Guesses from content, then extension; automatic for a table, whose flavour its header tells.
 Format guess_format(const Source& source);

@@ -31,7 +31,7 @@ struct Source::Storage {
   }
 };
 
-Source::Source() : storage_(std::make_unique<Storage>()) {}
+Source::Source() : storage_(std::make_shared<Storage>()) {}
 Source::Source(Source&&) noexcept = default;
 Source& Source::operator=(Source&&) noexcept = default;
 Source::~Source() = default;
@@ -93,7 +93,7 @@ void Source::settle() {
   const auto starts = [&](std::string_view magic) { return text_.substr(0, magic.size()) == magic; };
   if (is_packed(text_)) {
     std::string unpacked = unpack(text_, name_);
-    storage_ = std::make_unique<Storage>();
+    storage_ = std::make_shared<Storage>();
     storage_->buffer = std::move(unpacked);
     text_ = storage_->buffer;
   }
@@ -144,6 +144,13 @@ std::string Source::extension() const {
   const std::size_t dot = lower.find_last_of('.');
   return dot == std::string::npos ? std::string() : lower.substr(dot + 1);
 }
+
+std::shared_ptr<const void> Source::owner() const {
+  const bool here = storage_->mapping != nullptr || !storage_->buffer.empty();
+  return here ? storage_ : nullptr;
+}
+
+bool Source::is_mapped() const { return storage_->mapping != nullptr; }
 
 void Source::release(std::size_t position) const {
   const Storage& storage = *storage_;

@@ -26,13 +26,16 @@ class Source {
   std::string extension() const;
   // The text before this position will not be read again: mapped pages may go.
   void release(std::size_t position) const;
+  // Keeps the bytes where they are for as long as it lives; null where they belong to the caller.
+  std::shared_ptr<const void> owner() const;
+  bool is_mapped() const;  // and not in memory
 
  private:
   struct Storage;
   Source();
   void settle();  // unpacks, strips the byte order mark, refuses UTF-16
 
-  std::unique_ptr<Storage> storage_;
+  std::shared_ptr<Storage> storage_;
   std::string_view text_;
   std::string name_;
 };

@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "caucus/base/error.h"
+#include "caucus/io/columnar.h"
 #include "caucus/io/descriptor.h"
 #include "caucus/io/item_edits.h"
 #include "caucus/io/readers.h"
@@ -111,7 +112,8 @@ RankingStream RankingStream::open(const std::string& path, const ReadOptions& op
   auto state = std::make_unique<State>(path, block);
   LineBlocks& blocks = state->blocks;
   const std::string_view first = blocks.next();
-  if (!is_packed(first) && !edits_items(options) && !is_json_array(first)) {
+  const bool mapped = columnar::is_columnar(first) && path != "-";  // one piece that takes no memory
+  if (!mapped && !is_packed(first) && !edits_items(options) && !is_json_array(first)) {
     // Refuses UTF-16 and takes a byte order mark off.
     const Source start = Source::from_text(first, blocks.name());
     const Format format = options.format == Format::automatic ? guess_format(start) : options.format;
@@ -137,6 +139,8 @@ RankingStream RankingStream::open(const std::string& path, const ReadOptions& op
     for (std::string_view more = blocks.next(); !more.empty(); more = blocks.next()) state->reader->feed(more);
     data = state->reader->finish();
     question_items(data, options);
+  } else if (mapped) {
+    data = read_dataset(path, options);
   } else {
     const std::string text = blocks.take_all();
     data = parse_dataset(text, blocks.name(), options);

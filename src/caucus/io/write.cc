@@ -23,6 +23,7 @@ const std::vector<FormatInfo>& formats() {
       {Format::csv_order, {}, "one column holds the whole ranking: A>B=C"},
       {Format::jsonl, {"jsonl", "ndjson"}, "JSON lines: holds everything"},
       {Format::blt, {"blt"}, "ballots of the single transferable vote, as OpaVote and Scottish councils write them"},
+      {Format::columnar, {"cds"}, "binary: holds everything, is mapped instead of read, and may be larger than memory"},
   };
   return list;
 }
@@ -116,7 +117,7 @@ std::string extension_of(const std::string& path) {
 
 void write_any(const Dataset& data, const std::string& path, const WriteOptions& options, TextSink& sink, Lost& lost) {
   const Format format = options.format == Format::automatic ? format_for_writing(path, data) : options.format;
-  if (format != Format::jsonl && !data.blanks.empty())
+  if (format != Format::jsonl && format != Format::columnar && !data.blanks.empty())
     lost.push_back(fmt::format("the places of {} blank ballots", data.blanks.size()));
   switch (format) {
     case Format::preflib:
@@ -130,6 +131,9 @@ void write_any(const Dataset& data, const std::string& path, const WriteOptions&
       break;
     case Format::jsonl:
       write_jsonl(data, sink, lost);
+      break;
+    case Format::columnar:
+      write_columnar(data, sink, lost);
       break;
     default:
       write_csv(data, sink, format, extension_of(path) == "tsv" ? '\t' : ',', lost);

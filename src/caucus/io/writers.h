@@ -15,6 +15,7 @@ void write_preflib(const Dataset& data, TextSink& sink, const std::string& file_
 void write_preflib_old(const Dataset& data, TextSink& sink, Lost& lost);
 void write_blt(const Dataset& data, TextSink& sink, Lost& lost);
 void write_jsonl(const Dataset& data, TextSink& sink, Lost& lost);
+void write_columnar(const Dataset& data, TextSink& sink, Lost& lost);
 // `format` is one of the CSV flavours.
 void write_csv(const Dataset& data, TextSink& sink, Format format, char delimiter, Lost& lost);
 
