@@ -63,10 +63,11 @@ if(CAUCUS_REPORT)
   add_test(NAME command_line_report COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/cli/test_report.py $<TARGET_FILE:caucus_cli> ${PROJECT_SOURCE_DIR})
 endif()
 if(CAUCUS_HAS_SERVE AND NOT CAUCUS_SANITIZE)
-  # Both open hundreds of connections or a browser, so they run alone.
+  # They open hundreds of connections or a browser, so they run alone.
   add_test(NAME serve_attacks COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/serve/attack.py $<TARGET_FILE:caucus_serve> ${PROJECT_SOURCE_DIR})
   add_test(NAME serve_session COMMAND ${NODE_PROGRAM} ${PROJECT_SOURCE_DIR}/tests/serve/session.mjs $<TARGET_FILE:caucus_serve> ${PROJECT_SOURCE_DIR})
-  set_tests_properties(serve_attacks serve_session PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 900 RUN_SERIAL ON)
+  add_test(NAME serve_explore COMMAND ${NODE_PROGRAM} ${PROJECT_SOURCE_DIR}/tests/serve/explore.mjs $<TARGET_FILE:caucus_serve> ${PROJECT_SOURCE_DIR})
+  set_tests_properties(serve_attacks serve_session serve_explore PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 900 RUN_SERIAL ON)
 endif()
 if(CAUCUS_REPORT AND NOT CAUCUS_SANITIZE)
   caucus_report_tests()

@@ -32,6 +32,10 @@ void add_page_flags(CLI::App& command, ReportFlags& flags) {
   command.add_option("--surplus", flags.surplus, "ballots: how surpluses are passed on, scottish or irish")
       ->check(CLI::IsMember(std::vector<std::string>(enum_names<Surplus>.begin(), enum_names<Surplus>.end())))
       ->group(group);
+  command.add_option("--map-points", flags.map_points, "rankings on the map at most; of more a sample is drawn")
+      ->check(CLI::Range(2, 1000000))
+      ->capture_default_str()
+      ->group(group);
   command.add_option("--tables", flags.tables, "write the report's numbers as CSV tables into this folder")
       ->type_name("FOLDER")
       ->group(group);
@@ -67,6 +71,7 @@ std::size_t write_report(const Context& context, ReportRequest request, const Re
   request.title = flags.title;
   request.names = flags.names;
   request.nouns = flags.nouns;
+  request.max_points = flags.map_points;
   const std::size_t told = request.data != nullptr ? request.data->facts.seats : 0;
   const bool plausible = told > 0 && told < request.data->num_items();
   request.election.seats = flags.seats > 0 ? flags.seats : plausible ? told : 1;

@@ -24,6 +24,7 @@ struct ReportFlags {
   std::string title, tables, surplus = "scottish";
   std::vector<std::string> names;
   report::Nouns nouns;
+  std::size_t map_points = 20000;
   std::size_t seats = 0;  // 0: as the file of the ballots says, else one
 
   bool wanted() const { return !path.empty() || !tables.empty(); }

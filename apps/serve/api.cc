@@ -65,6 +65,18 @@ std::string telling_name(const files::path& folder, const Job& job, const files:
   return name.string();
 }
 
+// Where a job keeps its state while it runs.
+constexpr const char* checkpoint_file = "checkpoint";
+
+// The last one and, where its writer keeps it, the one before.
+void remove_checkpoints(const files::path& folder) {
+  std::error_code ignored;
+  std::vector<files::path> its;
+  for (const auto& entry : files::directory_iterator(folder))
+    if (entry.path().filename().string().starts_with(checkpoint_file)) its.push_back(entry.path());
+  for (const files::path& path : its) files::remove(path, ignored);
+}
+
 std::string file_stem(const Upload& upload) { return files::path(upload.file).stem().string(); }
 
 }  // namespace
@@ -86,6 +98,10 @@ Json Api::describe(const Upload& upload) const {
   return {{"id", upload.id}, {"name", upload.name}, {"file", upload.file}, {"size", upload.size}, {"time", upload.time}};
 }
 
+bool Api::can_resume(const Job& job) const {
+  return (job.state == "interrupted" || job.state == "cancelled") && files::exists(project_.folder_of(job) / checkpoint_file);
+}
+
 Json Api::describe(const Job& job) const {
   Json json{{"id", job.id},
             {"upload", job.upload},
@@ -99,6 +115,7 @@ Json Api::describe(const Job& job) const {
   if (job.state == "running") json["progress"] = job.progress;
   json["model"] = files::exists(project_.folder_of(job) / "model.json");
   json["comparison"] = files::exists(project_.folder_of(job) / "compare.json");
+  json["resumable"] = can_resume(job);
   return json;
 }
 
@@ -233,11 +250,14 @@ Response Api::start(const Json& request) {
   return json(describe(job));
 }
 
-void Api::run(const std::string& id) {
+void Api::run(const std::string& id, bool resuming) {
   Job& added = *project_.job(id);
+  // Not among the words that are shown: they change no result.
+  std::vector<std::string> words = added.words;
+  for (std::string& word : checkpoint_words(added.request, abilities_, checkpoint_file, resuming)) words.push_back(std::move(word));
   const std::string folder = project_.folder_of(added).string();
   added.ticket = fits_.add(
-      {.words = added.words, .folder = folder, .log = folder + "/caucus.log"},
+      {.words = std::move(words), .folder = folder, .log = folder + "/caucus.log"},
       [this, id](const Outcome& outcome) { ended(id, outcome); },
       [this, id] {
         Job& job = *project_.job(id);
@@ -261,6 +281,7 @@ void Api::ended(const std::string& id, const Outcome& outcome) {
   const bool left_model = files::exists(folder / "model.json") || files::exists(folder / "compare.json");
   job->ended = now();
   job->message.clear();
+  if (outcome.ok()) remove_checkpoints(folder);
   if (outcome.ok() || (outcome.exit_code == 75 && left_model)) {
     job->state = "done";
     if (!outcome.ok()) job->message = "The time limit came first: this is what was done by then.";
@@ -313,6 +334,16 @@ void Api::job_action(Job& job, const Request& request, Reply reply) {
       again["upload"] = job.upload;
       return reply(start(again));
     }
+    if (action == "resume") {
+      if (!can_resume(job)) return reply(failure(409, "this fit left no state to go on from: run it again"));
+      job.state = "queued";
+      job.ended = "";
+      job.message.clear();
+      project_.save(job);
+      run(job.id, true);
+      changed(job);
+      return reply(json(describe(job)));
+    }
     if (!files::exists(model)) return reply(failure(409, "this fit has no model"));
     if (action == "names") return name_groups(job, parse_body(request), std::move(reply));
     if (action == "ballot") return place_ballot(job, parse_body(request), std::move(reply));
@@ -344,6 +375,8 @@ void Api::job_action(Job& job, const Request& request, Reply reply) {
   }
   if (action == "page") file = files::path(file).replace_extension(".html").string();
   words.insert(words.end(), {"--data", upload.file, "--title=" + upload.name, "--out", file});
+  // The page can draw far more points than a file that is mailed should hold.
+  if (action == "report") words.insert(words.end(), {"--map-points", "100000"});
   if (action == "report") return made_file(job, words, file, from, {}, std::move(reply));
   if (action == "page")
     return made_file(job, words, file, from, {.type = "text/html; charset=utf-8", .download = file_stem(upload) + "-report.html"},

@@ -29,7 +29,7 @@ class Api : public Handler {
  private:
   void read_upload(const Upload& upload, const Json& body, Reply reply);
   Response start(const Json& request);
-  void run(const std::string& id);
+  void run(const std::string& id, bool resuming = false);
   void ended(const std::string& id, const Outcome& outcome);
   void job_action(Job& job, const Request& request, Reply reply);
   void name_groups(const Job& job, const Json& body, Reply reply);
@@ -39,6 +39,7 @@ class Api : public Handler {
                  Response response, Reply reply);
   Json describe(const Job& job) const;
   Json describe(const Upload& upload) const;
+  bool can_resume(const Job& job) const;
   void changed(Job& job);
   void list_changed();
 

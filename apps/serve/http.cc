@@ -88,6 +88,13 @@ std::optional<Request> parse_target(std::string_view method, std::string_view ta
   return request;
 }
 
+// As browsers write it; port 0: none.
+std::string host_name(asio::ip::address address, unsigned port) {
+  if (address.is_v6() && address.to_v6().is_v4_mapped()) address = asio::ip::make_address_v4(asio::ip::v4_mapped, address.to_v6());
+  const std::string name = address.is_v6() ? fmt::format("[{}]", address.to_string()) : address.to_string();
+  return port == 0 ? name : fmt::format("{}:{}", name, port);
+}
+
 }  // namespace
 
 Response failure(unsigned status, std::string_view text) {
@@ -101,7 +108,13 @@ struct Server::State : std::enable_shared_from_this<Server::State> {
   State(asio::io_context& context, ServerOptions given, Handler& answers)
       : io(context), acceptor(context), pause(context), options(std::move(given)), handler(answers) {}
   void accept();
-  bool allows_host(std::string_view host) const { return hosts.contains(std::string(host)); }
+  // By a name we go by, or by the very address this client came in at: no name can be made to point there, as it is none.
+  bool allows_host(std::string_view host, const tcp::socket& socket) const {
+    if (hosts.contains(std::string(host))) return true;
+    Error gone;
+    const tcp::endpoint here = socket.local_endpoint(gone);
+    return !gone && (host == host_name(here.address(), here.port()) || (here.port() == 80 && host == host_name(here.address(), 0)));
+  }
 
   asio::io_context& io;
   tcp::acceptor acceptor;
@@ -171,7 +184,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
       return std::string_view(value.data(), value.size());
     };
     const std::string_view host = field(http::field::host), origin = field(http::field::origin), site = field("Sec-Fetch-Site");
-    if (!server_->allows_host(host)) return refuse(failure(403, "this server does not go by that name"));
+    if (!server_->allows_host(host, socket_)) return refuse(failure(403, "this server does not go by that name"));
     if (head.count(http::field::origin) > 0 && origin != fmt::format("http://{}", host))
       return refuse(failure(403, "asked from another page"));
     auto request =
@@ -405,7 +418,7 @@ Server::Server(asio::io_context& io, ServerOptions options, Handler& handler)
         fmt::format("cannot listen on {} port {}: {}", state_->options.address, state_->options.port, failed.code().message()));
   }
   std::set<std::string> names = state_->options.host_names;
-  names.insert({"localhost", address.is_v6() ? fmt::format("[{}]", address.to_string()) : address.to_string()});
+  names.insert({"localhost", host_name(address, 0)});
   for (const std::string& name : names) {
     state_->hosts.insert(fmt::format("{}:{}", name, port()));
     if (port() == 80) state_->hosts.insert(name);

@@ -1,11 +1,16 @@
 // caucus-serve: a local page to explore in. 'caucus serve' runs it.
+#include <arpa/inet.h>
 #include <fmt/format.h>
+#include <ifaddrs.h>
+#include <net/if.h>
 #include <sys/stat.h>
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <array>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/address.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <csignal>
@@ -47,14 +52,34 @@ std::optional<std::string> ask(asio::io_context& io, const std::string& program,
   return said;
 }
 
+// Where others reach a server that listens on every address of this machine.
+std::vector<std::string> addresses_of_machine() {
+  std::vector<std::string> addresses;
+  ifaddrs* first = nullptr;
+  if (getifaddrs(&first) != 0) return addresses;
+  for (const ifaddrs* one = first; one != nullptr; one = one->ifa_next) {
+    std::array<char, INET_ADDRSTRLEN> text{};
+    if (one->ifa_addr == nullptr || one->ifa_addr->sa_family != AF_INET || (one->ifa_flags & IFF_LOOPBACK) != 0) continue;
+    inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in*>(one->ifa_addr)->sin_addr, text.data(), text.size());
+    addresses.emplace_back(text.data());
+  }
+  freeifaddrs(first);
+  return addresses;
+}
+
 int run(Flags flags) {
   const std::filesystem::path here = std::filesystem::read_symlink("/proc/self/exe").parent_path();
   if (flags.program.empty()) flags.program = (here / "caucus").string();
   flags.program = std::filesystem::absolute(flags.program).string();
   asio::io_context io(1);
-  const auto families = ask(io, flags.program, {"families", "--json"}), help = ask(io, flags.program, {"info", "--help"});
-  if (!families || !help)
+  Abilities abilities;
+  const auto must_ask = [&](std::vector<std::string> words) {
+    if (const auto said = ask(io, flags.program, std::move(words))) return *said;
     throw std::runtime_error(fmt::format("{}: expected the program caucus here, which does the work", flags.program));
+  };
+  abilities.families = Json::parse(must_ask({"families", "--json"})).at("families");
+  abilities.read_flags = flags_in(must_ask({"info", "--help"}));
+  for (const char* command : {"fit", "select", "compare"}) abilities.flags[command] = flags_in(must_ask({command, "--help"}));
   umask(077);  // ballots are nobody else's business
   Project project(flags.folder);
   if (flags.memory == 0) {
@@ -62,8 +87,7 @@ int run(Flags flags) {
     sysinfo(&machine);
     flags.memory = (static_cast<std::uint64_t>(machine.totalram) * machine.mem_unit >> 20) / 2;
   }
-  Api api(io, project, {Json::parse(*families).at("families"), flags_in(*help)},
-          {.program = flags.program, .fits_at_once = flags.fits, .memory = flags.memory << 20});
+  Api api(io, project, std::move(abilities), {.program = flags.program, .fits_at_once = flags.fits, .memory = flags.memory << 20});
   ServerOptions options;
   options.address = flags.address;
   options.port = flags.port;
@@ -77,15 +101,19 @@ int run(Flags flags) {
   Server server(io, std::move(options), api);
   api.on_change([&server] { server.wake(); });
 
-  const std::string shown = flags.address == "0.0.0.0" || flags.address == "::" ? "localhost"
-                            : flags.address.find(':') != std::string::npos      ? "[" + flags.address + "]"
-                                                                                : flags.address;
+  const bool everywhere = flags.address == "0.0.0.0" || flags.address == "::";
+  const std::string shown = everywhere                                     ? "localhost"
+                            : flags.address.find(':') != std::string::npos ? "[" + flags.address + "]"
+                                                                           : flags.address;
   fmt::print("Open http://{}:{}/#{}\n", shown, server.port(), token);
   std::fflush(stdout);
   if (!flags.quiet) {
     fmt::print(stderr, "Files and fits are kept in {}. Ctrl-C ends the server.\n",
                std::filesystem::absolute(flags.folder).string());
-    if (flags.address != "127.0.0.1" && flags.address != "::1")
+    if (everywhere)
+      for (const std::string& one : addresses_of_machine())
+        fmt::print(stderr, "From elsewhere: http://{}:{}/#{}\n", one, server.port(), token);
+    if (!asio::ip::make_address(flags.address).is_loopback())
       fmt::print(stderr,
                  "warning: others on the network can reach this page; its address is all they need, and it travels unencrypted.\n");
   }
@@ -137,6 +165,13 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& wrong) {
     if (wrong.get_exit_code() == 0) return app.exit(wrong);
     fmt::print(stderr, "caucus: {}\ncaucus: see 'caucus serve --help'\n", wrong.what());
+    return 64;
+  }
+  boost::system::error_code no_address;
+  asio::ip::make_address(flags.address, no_address);
+  if (no_address) {
+    fmt::print(stderr, "caucus: --address '{}' is no address: give one of this machine's, as in 192.168.1.5, or 0.0.0.0 for all\n",
+               flags.address);
     return 64;
   }
   try {

@@ -94,7 +94,7 @@ std::string safe_file_name(std::string_view name) {
   if (safe.size() > 80) safe.erase(0, safe.size() - 80);  // the end says what kind of file it is
   safe.erase(0, std::min(safe.find_first_not_of(".-"), safe.size()));
   for (const std::string_view ours :
-       {"job.json", "upload.json", "model.json", "compare.json", "caucus.log", "members.csv", "report.", "pair-"})
+       {"job.json", "upload.json", "model.json", "compare.json", "caucus.log", "members.csv", "report.", "pair-", "checkpoint"})
     if (safe.starts_with(ours)) return "data-" + safe;
   return safe.empty() ? "data" : safe;
 }

@@ -31,7 +31,14 @@ const Json& family_of(const Abilities& abilities, const std::string& name) {
   refuse(fmt::format("there is no family '{}'", name));
 }
 
-// An option that takes a number or one of a few words. Those that take any text name files, and are not for a page.
+// Takes a text that names no file.
+constexpr std::string_view formula = "membership";
+
+bool has_option(const Json& family, std::string_view name) {
+  return std::ranges::any_of(family.at("options"), [&](const Json& one) { return one.at("name") == name; });
+}
+
+// An option that takes a number or one of a few words, or a formula. Others that take any text name files, and are not for a page.
 std::string option_value(const Json& family, const std::string& name, const Json& value) {
   for (const Json& option : family.at("options")) {
     if (option.at("name") != name) continue;
@@ -41,6 +48,7 @@ std::string option_value(const Json& family, const std::string& name, const Json
         refuse(fmt::format("{}: '{}' is no choice", name, text));
       return text;
     }
+    if (name == formula) return text;
     if (option.value("min", Json()).is_null()) refuse(fmt::format("{}: not from this page; use the command line", name));
     if (text != "auto" && text.find_first_not_of("0123456789.eE+-") != std::string::npos)
       refuse(fmt::format("{}: '{}' is no number", name, text));
@@ -106,8 +114,7 @@ std::vector<std::string> job_words(const Json& request, const std::string& file,
     const Json& family =
         request.contains("family") ? family_of(abilities, text_of(request["family"], "family")) : abilities.families.at(0);
     add({"--family", family.at("name").get<std::string>()});
-    const bool has_groups =
-        std::ranges::any_of(family.at("options"), [](const Json& one) { return one.at("name") == "components"; });
+    const bool has_groups = has_option(family, "components");
     if (!has_groups && command == "select")
       refuse(fmt::format("{} has no number of groups to choose", family.at("name").get<std::string>()));
     if (has_groups && (groups != "auto" || command == "select")) add({"-k", groups});
@@ -127,6 +134,20 @@ std::vector<std::string> job_words(const Json& request, const std::string& file,
   number("time_limit", "--time-limit");
   for (std::string& word : reading_words(request.value("reading", Json()), abilities)) words.push_back(std::move(word));
   add({"--out", command == "compare" ? "compare.json" : "model.json"});
+  return words;
+}
+
+std::vector<std::string> checkpoint_words(const Json& request, const Abilities& abilities, const std::string& file, bool resuming) {
+  static constexpr const char *keep = "checkpoint", *go_on = "resume";
+  const std::string command = request.value("command", "fit");
+  const auto known = abilities.flags.find(command);
+  if (known == abilities.flags.end() || !known->second.contains(keep)) return {};
+  // Of a command, it comes with the word to go on; else it is an option of some families, who go on by themselves.
+  const bool of_command = known->second.contains(go_on);
+  const std::string family = request.value("family", abilities.families.at(0).at("name").get<std::string>());
+  if (!of_command && (command != "fit" || !has_option(family_of(abilities, family), keep))) return {};
+  std::vector<std::string> words{fmt::format("--{}={}", keep, file)};
+  if (resuming && of_command) words.push_back(fmt::format("--{}", go_on));
   return words;
 }
 

@@ -61,6 +61,29 @@ class Attacks(unittest.TestCase):
         self.assertIn(f"0100007F:{server.port:04X}", listening)
         self.assertNotIn(f"00000000:{server.port:04X}", listening)
 
+    def test_another_address(self):
+        wrong = subprocess.run([SERVE, str(self.folder), "--address", "example.org"], capture_output=True, text=True, timeout=60)
+        self.assertEqual((wrong.returncode, wrong.stdout), (64, ""), wrong)
+        self.assertIn("'example.org' is no address", wrong.stderr)
+        server = self.serve("--address", "127.0.0.2")
+        self.assertEqual(server.address, "127.0.0.2")
+        self.assertEqual(server.ask("GET", "/api/project")[0], 200)
+        self.assertEqual(server.ask("GET", "/api/project", headers={"Host": f"127.0.0.1:{server.port}"})[0], 403)
+        with self.assertRaises(ConnectionRefusedError):
+            server.ask("GET", "/", at="127.0.0.1")
+        server.end()
+        # Every address of the machine: each goes by itself, and no name does but those given.
+        server = self.serve("--address", "0.0.0.0", "--host-name", "caucus.example", "--host-name", "proxy.example:8443")
+        self.assertEqual(server.address, "localhost")
+        for at in ("127.0.0.1", "127.0.0.3"):
+            self.assertEqual(server.ask("GET", "/api/project", at=at)[0], 200)
+            self.assertEqual(server.ask("GET", "/api/project", at=at, token=None)[0], 401)
+        self.assertEqual(server.ask("GET", "/", at="127.0.0.1", headers={"Host": f"127.0.0.3:{server.port}"})[0], 403)
+        self.assertEqual(server.ask("GET", "/", at="127.0.0.1", headers={"Host": f"evil.example:{server.port}"})[0], 403)
+        self.assertEqual(server.ask("GET", "/", at="127.0.0.1", headers={"Host": f"caucus.example:{server.port}"})[0], 200)
+        server.process.send_signal(signal.SIGTERM)
+        self.assertIn("others on the network can reach this page", server.process.communicate()[1])
+
     def test_headers_of_the_page(self):
         server = self.serve()
         answer = server.raw(f"GET / HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nConnection: close\r\n\r\n".encode()).decode()
@@ -175,6 +198,11 @@ class Attacks(unittest.TestCase):
         self.assertGreater(big["size"], 100_000_000)
         grown = server.memory() - before
         self.assertLess(grown, 10_000_000)
+        # Reading it is another process's: the server holds none of it.
+        status, answer = server.ask("POST", f"/api/uploads/{big['id']}/reading", {})
+        self.assertEqual((status, answer["info"]["num_rankings"]), (200, 5_500_000 + 2400))
+        grown = max(grown, server.memory() - before)
+        self.assertLess(grown, 10_000_000)
         print(f"an upload of {big['size'] / 1e6:.0f} MB: the server grows by {grown / 1e6:.1f} MB")
 
     def test_memory_of_a_fit(self):
@@ -235,10 +263,40 @@ class Attacks(unittest.TestCase):
         self.assertNotEqual(again.token, server.token)
         self.assertEqual(again.ask("GET", f"/api/jobs/{job}")[1]["state"], "interrupted")
         self.assertEqual(again.ask("GET", f"/api/jobs/{done}")[1]["state"], "done")
+        self.assertEqual(again.ask("POST", f"/api/jobs/{done}/resume")[0], 409)
         status, renewed = again.ask("POST", f"/api/jobs/{job}/again")
         self.assertEqual(status, 200)
         again.wait(renewed["id"], "running")
         self.assertEqual(json.loads((self.folder / "jobs" / done / "model.json").read_text())["family"], "pl")
+
+    def test_a_fit_goes_on_from_its_checkpoint(self):
+        """Server and fit die at once, as when the machine goes down; what comes of the rest is what an uninterrupted run gives."""
+        request = {"family": "dpm", "options": {"sweeps": "600", "burnin": "100", "checkpoint-every": "20"}, "seed": 5}
+        server = self.serve()
+        town = server.upload("town.soi", TOWN[:2500].rsplit(b"\n", 1)[0] + b"\n")
+        whole = server.job(town, **request)
+        first = server.wait(whole, "done")
+        self.assertFalse((self.folder / "jobs" / whole / "checkpoint").exists())
+        self.assertNotIn("--checkpoint=", first["command"])
+        job = server.job(town, **request)
+        checkpoint = self.folder / "jobs" / job / "checkpoint"
+        end = time.time() + 60
+        while not checkpoint.exists():
+            self.assertLess(time.time(), end, "no checkpoint was written")
+            time.sleep(0.01)
+        server.process.send_signal(signal.SIGSTOP)
+        child = int(pathlib.Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children").read_text().split()[0])
+        os.kill(child, signal.SIGKILL)
+        server.end(signal.SIGKILL)
+        again = self.serve()
+        cut = again.ask("GET", f"/api/jobs/{job}")[1]
+        self.assertEqual((cut["state"], cut["resumable"], cut["model"]), ("interrupted", True, False))
+        self.assertEqual(again.ask("POST", f"/api/jobs/{job}/resume")[0], 200)
+        again.wait(job, "done")
+        models = [json.loads((self.folder / "jobs" / one / "model.json").read_text()) for one in (whole, job)]
+        self.assertEqual(models[0]["components"], models[1]["components"])
+        self.assertEqual(models[0]["fit"]["loglik"], models[1]["fit"]["loglik"])
+        self.assertEqual(again.ask("POST", f"/api/jobs/{job}/resume")[0], 409)
 
 
 if __name__ == "__main__":

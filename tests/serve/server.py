@@ -17,10 +17,10 @@ class Server:
         self.folder = pathlib.Path(folder)
         self.process = subprocess.Popen([program, str(folder), "--port", "0", *flags], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         line = self.process.stdout.readline()
-        found = re.match(r"Open http://127\.0\.0\.1:(\d+)/#([a-z0-9]{32})$", line.strip())
+        found = re.match(r"Open http://(\S+):(\d+)/#([a-z0-9]{32})$", line.strip())
         if not found:
             raise RuntimeError(f"no address: {line}{self.process.stderr.read()}")
-        self.port, self.token = int(found[1]), found[2]
+        self.address, self.port, self.token = found[1].strip("[]"), int(found[2]), found[3]
 
     def __enter__(self):
         return self
@@ -35,10 +35,10 @@ class Server:
         self.process.stdout.close()
         self.process.stderr.close()
 
-    def ask(self, method, path, body=None, headers=None, token=True):
+    def ask(self, method, path, body=None, headers=None, token=True, at=None):
         """Status and body, as JSON where it is."""
         head = {"X-Caucus-Token": self.token} if token is True else {"X-Caucus-Token": token} if token else {}
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        connection = http.client.HTTPConnection(at or self.address, self.port, timeout=60)
         data = body if isinstance(body, (bytes, type(None))) else json.dumps(body).encode()
         connection.request(method, path, data, {**head, **(headers or {})})
         response = connection.getresponse()
@@ -56,7 +56,7 @@ class Server:
 
     def raw(self, data, wait=30):
         """What comes back to these bytes until the server closes."""
-        with socket.create_connection(("127.0.0.1", self.port), timeout=wait) as link:
+        with socket.create_connection((self.address, self.port), timeout=wait) as link:
             link.sendall(data)
             answer = b""
             while piece := link.recv(65536):

@@ -1,79 +1,8 @@
 // A whole session with caucus serve in Chromium: from dropping a file to the downloaded report, numbers on the page held to the model file.
 //   node session.mjs PATH-TO-CAUCUS-SERVE SOURCE-DIR [SCREENSHOTS-DIR]        exit 77 where there is no Chromium
-import { spawn } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
-
-const [program, source, pictures] = process.argv.slice(2).map((path) => resolve(path));
-const require = createRequire(join(source, "web/package.json"));
-const executablePath = [process.env.CHROMIUM, "/usr/bin/chromium", "/usr/bin/chromium-browser"].find((path) => path && existsSync(path));
-if (!executablePath) {
-  console.log("session: no Chromium here, so the page was not opened");
-  process.exit(77);
-}
-const { chromium } = require("playwright-core");
-const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
-const room = mkdtempSync(join(tmpdir(), "caucus-session-"));
-const problems = [];
-const expect = (fine, what) => { if (!fine) problems.push(what); };
-
-function serve(port = 0) {
-  return new Promise((done, failed) => {
-    const child = spawn(program, [join(room, "project"), "--port", String(port)], { stdio: ["ignore", "pipe", "pipe"] });
-    child.stdout.on("data", (text) => {
-      const found = String(text).match(/Open (http:\/\/127\.0\.0\.1:(\d+)\/)#([a-z0-9]{32})/);
-      if (found) done({ child, address: found[0].slice(5), base: found[1], port: Number(found[2]) });
-    });
-    child.on("exit", (code) => failed(new Error(`the server ended with ${code}`)));
-  });
-}
-
-let server = await serve();
-const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
-
-async function open(options = {}) {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, acceptDownloads: true, ...options });
-  const tab = await context.newPage();
-  tab.setDefaultTimeout(90000);
-  tab.on("pageerror", (error) => problems.push(`error on the page: ${error.message}`));
-  tab.on("console", (message) => { if (message.type() === "error" && !/Failed to load resource|ERR_CONNECTION|ERR_INCOMPLETE/.test(message.text())) problems.push(`console: ${message.text()}`); });
-  tab.on("dialog", (dialog) => { problems.push(`a dialog opened: ${dialog.message()}`); void dialog.dismiss(); });
-  tab.on("request", (request) => { if (!/^(http:\/\/127\.0\.0\.1:|blob:|data:)/.test(request.url())) problems.push(`a request leaves the machine: ${request.url()}`); });
-  await tab.goto(server.address);
-  await tab.waitForSelector("h1");
-  return { context, tab };
-}
-async function accessible(tab, where) {
-  // The policy lets no script in but the page's own; the debugger is not bound by it.
-  await tab.evaluate(axe + ";0").catch((error) => problems.push(`axe: ${error.message}`));
-  const found = await tab.evaluate(() => window.axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21aa", "best-practice"] }).then((r) => r.violations.map((v) => `${v.id}: ${v.nodes.length} × ${v.help} (${v.nodes[0].target})`)));
-  for (const one of found) problems.push(`accessibility, ${where}: ${one}`);
-}
-async function narrow(tab, where) {
-  for (const width of [390, 2560, 1280]) {
-    await tab.setViewportSize({ width, height: 900 });
-    await tab.waitForTimeout(100);
-    const over = await tab.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
-    expect(over <= 0, `${where}: ${over} px too wide at ${width} px`);
-  }
-}
-// The page's policy forbids what waitForFunction does, so ask again and again.
-async function until(tab, true_of, value) {
-  for (const end = Date.now() + 90000; Date.now() < end; await new Promise((wait) => setTimeout(wait, 100)))
-    if (await tab.evaluate(true_of, value).catch(() => false)) return;
-  throw new Error(`90 s, and still not: ${true_of}`);
-}
-let shot = 0;
-async function picture(tab, name, fullPage = true) {
-  if (!pictures) return;
-  mkdirSync(pictures, { recursive: true });
-  await tab.screenshot({ path: join(pictures, `${String(++shot).padStart(2, "0")}-${name}.png`), fullPage });
-}
-const fitOf = (tab) => tab.evaluate(() => new URLSearchParams(location.search).get("fit"));
-const modelOf = (id) => JSON.parse(readFileSync(join(room, "project/jobs", id, "model.json"), "utf8"));
-const ended = (tab) => tab.waitForSelector(".serve-result main, .serve-ended");
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { accessible, ended, expect, fitOf, jobFile, labelled, modelOf, narrow, open, picture, room, run, serve, server, source, until } from "./browser.mjs";
 
 async function session() {
   const { context, tab } = await open();
@@ -115,12 +44,8 @@ async function session() {
   const file = await tab.evaluate(() => location.search);
 
   // Fits of one to three groups, in the queue; the last is shown when it is done.
-  await tab.evaluate(() => {
-    const box = [...document.querySelectorAll("select")].find((one) => one.querySelector('option[value="several"]'));
-    box.value = "several";
-    box.dispatchEvent(new Event("change"));
-  });
-  await tab.fill('[aria-label="Number of groups"], input[type=number]:not([disabled])', "3");
+  await tab.selectOption(await labelled(tab, "Groups"), "several");
+  await tab.fill(await labelled(tab, "How many"), "3");
   await tab.click("text=Find groups");
   await ended(tab);
   const id = await fitOf(tab), model = modelOf(id);
@@ -134,6 +59,16 @@ async function session() {
   await picture(tab, "result-top", false);
   await accessible(tab, "result");
   await narrow(tab, "result");
+
+  // The pointer on the map tells of a ballot: its group, and what it ranks first.
+  await tab.locator("#map canvas").scrollIntoViewIfNeeded();
+  const box = await tab.locator("#map canvas").boundingBox();
+  let told = "";
+  for (let i = 0; i < 60 && !told; ++i) {
+    await tab.mouse.move(box.x + box.width * (0.3 + 0.4 * (i / 60)), box.y + box.height * 0.5);
+    told = (await tab.$(".tooltip:not([hidden])")) ? await tab.textContent(".tooltip") : "";
+  }
+  expect(/Group [123], .*% sure/.test(told) && model.items.some((item) => told.includes(`1.${item}`)), `the pointer on the map tells: ${told}`);
 
   // A click on a group filters the map.
   const drawnBefore = await tab.$eval("#map canvas", (canvas) => canvas.toDataURL());
@@ -214,14 +149,9 @@ async function session() {
   // A long fit, cancelled; its best so far is kept.
   await tab.goto(server.base + file);
   await tab.waitForSelector(".serve-ballots li");
-  await tab.evaluate(() => {
-    const box = [...document.querySelectorAll("select")].find((one) => one.querySelector('option[value="dpm"]'));
-    box.value = "dpm";
-    box.dispatchEvent(new Event("change"));
-  });
-  await tab.evaluate(() => document.querySelectorAll("details").forEach((one) => (one.open = true)));
-  const sweeps = await tab.evaluate(() => [...document.querySelectorAll("label")].find((one) => one.textContent === "sweeps").htmlFor);
-  await tab.fill(`#${sweeps}`, "100000000");
+  await tab.selectOption(await labelled(tab, "Model"), "dpm");
+  await tab.click("text=More settings");
+  await tab.fill(await labelled(tab, "sweeps"), "100000000");
   await tab.keyboard.press("Tab");
   await tab.click("text=Find groups");
   await until(tab, () => /step [1-9]/.test(document.querySelector("#progress-words")?.textContent ?? ""));
@@ -233,21 +163,32 @@ async function session() {
   await tab.waitForSelector('.serve-ended[data-state="cancelled"]');
   await other.tab.waitForSelector(".serve-state.cancelled");
 
-  // Killed and started again: files and fits are there, the one under way is interrupted and can be run again.
+  // Killed and started again: files and fits are there, the one under way is interrupted, can be run again, and goes on from its state.
   await tab.waitForSelector("#again");
   await tab.click("#again");
   await tab.waitForSelector("#cancel");
-  await until(tab, () => /step [1-9]/.test(document.querySelector("#progress-words")?.textContent ?? ""));
+  const step = () => tab.evaluate(() => Number((document.querySelector("#progress-words")?.textContent ?? "").match(/step ([0-9,]+)/)?.[1].replaceAll(",", "") ?? 0));
   const cut = await fitOf(tab);
+  while (!existsSync(jobFile(cut, "checkpoint"))) await new Promise((wait) => setTimeout(wait, 100));
+  await until(tab, () => /step [0-9,]{3,}/.test(document.querySelector("#progress-words")?.textContent ?? ""));
+  const reached = await step();
   server.child.removeAllListeners("exit");
   server.child.kill("SIGKILL");
   await tab.waitForSelector(".serve-light.off");
   await new Promise((wait) => setTimeout(wait, 1500));
-  server = await serve(server.port);
+  await serve(server.port);
   await tab.waitForSelector(".serve-light.refused");
   await tab.goto(`about:blank`);
-  await tab.goto(server.base + `?fit=${cut}#` + server.address.split("#")[1]);
+  await tab.goto(`${server.base}?fit=${cut}#${server.token}`);
   await tab.waitForSelector('.serve-ended[data-state="interrupted"]');
+  await picture(tab, "interrupted");
+  await accessible(tab, "interrupted");
+  await tab.click("#resume");
+  await tab.waitForSelector("#cancel");
+  await until(tab, () => /step [1-9]/.test(document.querySelector("#progress-words")?.textContent ?? ""));
+  expect((await step()) >= reached, `went on at step ${await step()}, was cut at ${reached}`);
+  await tab.click("#cancel");
+  await tab.waitForSelector('.serve-ended[data-state="cancelled"]');
   await context.close();
   await other.context.close();
 
@@ -258,11 +199,7 @@ async function session() {
   await evil.tab.setInputFiles("#file", join(room, "<img src=x onerror=alert(2)>.soi"));
   await evil.tab.waitForSelector(".serve-ballots li");
   for (const name of names) expect((await evil.tab.textContent("body")).includes(name), `the name ${name} is not shown as it stands`);
-  await evil.tab.evaluate(() => {
-    const box = [...document.querySelectorAll("select")].find((one) => one.querySelector('option[value="several"]'));
-    box.value = "one";
-    box.dispatchEvent(new Event("change"));
-  });
+  await evil.tab.selectOption(await labelled(evil.tab, "Groups"), "one");
   await evil.tab.click("text=Find groups");
   await ended(evil.tab);
   await evil.tab.click("#tool-ballot summary").catch(() => undefined);
@@ -273,15 +210,4 @@ async function session() {
   await evil.context.close();
 }
 
-try {
-  await session();
-} catch (error) {
-  problems.push(String(error.message ?? error).split("\n").slice(0, 6).join("\n"));
-}
-await browser.close();
-server.child.removeAllListeners("exit");
-server.child.kill("SIGTERM");
-rmSync(room, { recursive: true, force: true });
-for (const problem of new Set(problems)) console.log(`FAIL ${problem}`);
-console.log(problems.length ? `${new Set(problems).size} problems` : "a whole session, and nothing to complain of");
-process.exit(problems.length ? 1 : 0);
+await run(session, "a whole session, and nothing to complain of");

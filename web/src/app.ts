@@ -43,7 +43,14 @@ export interface App {
   stop(): void; // for a page that goes on to something else
 }
 
-export function startApp(root: HTMLElement, report: ReportData): App {
+// What a page that is no file says otherwise.
+export interface Words {
+  kicker: string;
+  closing: string;
+}
+const OF_A_FILE: Words = { kicker: "caucus report", closing: "This file needs no network and sends nothing." };
+
+export function startApp(root: HTMLElement, report: ReportData, say: Words = OF_A_FILE): App {
   const state = new State(report);
   const stem = report.title.normalize("NFKD").replace(/[^A-Za-z0-9]+/g, "-").replace(/^-|-$/g, "").slice(0, 40).toLowerCase() || "caucus";
   let mounted: Mounted[] = [];
@@ -62,7 +69,7 @@ export function startApp(root: HTMLElement, report: ReportData): App {
     if (!report.data && model?.items.length) facts.push(`${count(model.items.length)} ${state.nouns.items}`);
     if (model && model.groups.length > 0) facts.push(model.groups.length === 1 ? "1 group" : `${model.groups.length} groups`);
     if (model?.regression) facts.push(`${count(model.regression.classes.length)} outcomes`, `${count(model.regression.features.length)} features`);
-    header.replaceChildren(h("p", { class: "kicker" }, "caucus report"), h("h1", {}, report.title),
+    header.replaceChildren(h("p", { class: "kicker" }, say.kicker), h("h1", {}, report.title),
       h("ul", { class: "chips" }, ...facts.map((fact) => h("li", {}, fact)), model ? h("li", { title: model.family_words }, model.family_title) : null));
   };
 
@@ -176,7 +183,7 @@ export function startApp(root: HTMLElement, report: ReportData): App {
       model ? h("p", { class: "say" }, model.family_words) : null,
       report.provenance.command ? h("pre", { class: "command", tabindex: 0 }, report.provenance.command) : null,
       h("dl", { class: "provenance" }, ...report.provenance.facts.flatMap(([name, value]) => [h("div", {}, h("dt", {}, name), h("dd", {}, value))])),
-      h("p", { class: "note" }, `Made by caucus ${report.provenance.version}. This file needs no network and sends nothing.`)));
+      h("p", { class: "note" }, `Made by caucus ${report.provenance.version}. ${say.closing}`)));
     sections.push(["provenance", "Where from"]);
   };
 

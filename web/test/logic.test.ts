@@ -6,6 +6,7 @@ import { Pager } from "../src/view";
 import { groupKey } from "../src/views/heat";
 import { PointGrid } from "../src/views/map";
 import { EVIL, everyReport, mixture, random, report } from "./fixtures";
+import { layFlows } from "../src/views/flows";
 
 describe("numbers as people read them", () => {
   it("percent keeps small and nearly whole shares honest", () => {
@@ -139,5 +140,17 @@ describe("fixtures", () => {
           if (group.first_place) expect(group.first_place.reduce((a, b) => a + b, 0)).toBeCloseTo(1, 2);
         }
     }
+  });
+});
+
+describe("two models side by side", () => {
+  it("lays the groups of the second where their rankings come from, and loses none", () => {
+    const { left, right } = layFlows([[0, 0, 60], [5, 30, 0]], 100);
+    expect(left.groups.map((one) => one.group)).toEqual([0, 1]);
+    expect(right.groups.map((one) => one.group)).toEqual([2, 0, 1]);
+    const sum = (side: typeof left) => side.groups.reduce((total, one) => total + one.total, 0);
+    expect([sum(left), sum(right)]).toEqual([95, 95]);
+    // Bars do not lie over one another.
+    for (const side of [left, right]) side.groups.slice(1).forEach((one, i) => expect(one.top).toBeGreaterThan(side.groups[i].top + side.groups[i].height));
   });
 });

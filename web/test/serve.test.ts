@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { canEdit, noCorrections, placeOf, readingOf } from "../src/serve/reading";
+import { requestsOf, term } from "../src/serve/requests";
 import { without } from "../src/serve/without";
 import type { ModelReport } from "../src/types";
 
@@ -18,13 +19,30 @@ describe("corrections", () => {
     expect(readingOf(corrections, [], false)).toEqual({ unranked: "absent", columns: ["first, second"] });
   });
   it("do not touch names that the command line would read as patterns", () => {
-    expect([canEdit("Park"), canEdit("a*"), canEdit("a=b"), canEdit("Smith, Ann")]).toEqual([true, false, false, false]);
+    expect([canEdit("Park"), canEdit("a*"), canEdit("a=b"), canEdit("Smith, Ann")]).toEqual([true, false, true, true]);
   });
   it("find the line of a problem", () => {
     expect(placeOf("a.soi:6:4: found item 7", "a.soi")).toEqual({ line: 6, column: 4, text: "found item 7" });
     expect(placeOf("a.soi:6: found: item", "a.soi")).toEqual({ line: 6, column: undefined, text: "found: item" });
     expect(placeOf("a.soi: no rankings", "a.soi")).toEqual({ text: "no rankings" });
     expect(placeOf("out of memory", "a.soi")).toEqual({ text: "out of memory" });
+  });
+});
+
+describe("what is asked for", () => {
+  const base = { upload: "u", command: "fit" as const }, chosen = { family: "pl", families: [], components: true, groups: "auto", many: 3, options: {} };
+  it("a number of groups, each up to it, or a choice by the ballots", () => {
+    expect(requestsOf(base, chosen)).toEqual([{ upload: "u", command: "select", family: "pl", groups: "auto" }]);
+    expect(requestsOf(base, { ...chosen, groups: "one" })).toEqual([{ upload: "u", command: "fit", family: "pl", groups: 3 }]);
+    expect(requestsOf(base, { ...chosen, groups: "several" }).map((one) => one.groups)).toEqual([1, 2, 3]);
+    expect(requestsOf(base, { ...chosen, components: false })).toEqual([{ upload: "u", command: "fit", family: "pl" }]);
+  });
+  it("a comparison of some families or of all", () => {
+    expect(requestsOf(base, { ...chosen, family: "?" })).toEqual([{ upload: "u", command: "compare" }]);
+    expect(requestsOf(base, { ...chosen, family: "?", families: ["pl", "mallows"], groups: "several" })).toEqual([{ upload: "u", command: "compare", families: ["pl", "mallows"], groups: "1..3" }]);
+  });
+  it("columns with odd names stand in backquotes", () => {
+    expect([term("age"), term("data.x"), term("first choice"), term("2nd")]).toEqual(["age", "data.x", "`first choice`", "`2nd`"]);
   });
 });
 

@@ -35,6 +35,7 @@ export interface Job {
   progress?: { phase: string; step: number; limit: number; objective: number | null; seconds: number } | null;
   model: boolean;
   comparison: boolean;
+  resumable: boolean; // it left its state, to go on from
 }
 
 export interface FamilyOption {
@@ -59,6 +60,7 @@ export interface Info {
   num_overvoted?: number;
   num_skipped?: number;
   num_unique: number;
+  num_voters?: number;
   kind: string;
   min_length: number;
   max_length: number;

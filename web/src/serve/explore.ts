@@ -1,11 +1,11 @@
 // What one can do with a result besides looking at it: tools above the report's views.
 import { startApp } from "../app";
-import { swatch } from "../chart";
+import { colourClass, swatch } from "../chart";
 import { button, h } from "../dom";
 import { count, percent } from "../format";
 import { State } from "../state";
 import type { ReportData } from "../types";
-import { blob, get, post, type Job, type Upload } from "./api";
+import { blob, get, post, type Job, type JobRequest, type Upload } from "./api";
 import { choice, commandBox, field, go, link, say, sayError } from "./parts";
 import { jobTitle, type Store } from "./store";
 import { without } from "./without";
@@ -34,6 +34,13 @@ async function download(path: string, name: string): Promise<void> {
   }
 }
 
+// A share as a bar in its group's colour; the number stands beside it.
+function bar(colour: number, share: number): HTMLElement {
+  const inside = h("span", { class: colourClass(colour) });
+  inside.style.setProperty("width", `${Math.max(1, 100 * share)}%`);
+  return h("span", { class: "serve-share", "aria-hidden": "true" }, inside);
+}
+
 function ballotTool(job: Job, state: State): HTMLElement {
   const model = state.current, typed = h("input", { type: "text", placeholder: "best first: A > B = C", maxlength: 5000 });
   const order: string[] = [];
@@ -45,7 +52,7 @@ function ballotTool(job: Job, state: State): HTMLElement {
       const best = p.indexOf(Math.max(...p));
       out.replaceChildren(h("p", { class: "say", id: "ballot-answer", "data-group": String(best + 1) }, `This ballot falls in ${state.name(best)}, with probability ${percent(p[best])}.`),
         h("ul", { class: "serve-bars" }, ...p.map((value, k) => ({ value, k })).sort((a, b) => b.value - a.value).slice(0, 12).map(({ value, k }) =>
-          h("li", { "data-group": String(k + 1), "data-value": String(value) }, swatch(state.colour(k)), h("span", {}, state.name(k)), h("meter", { min: 0, max: 1, value, "aria-label": state.name(k) }), h("b", {}, percent(value))))));
+          h("li", { "data-group": String(k + 1), "data-value": String(value) }, swatch(state.colour(k)), h("span", {}, state.name(k)), bar(state.colour(k), value), h("b", {}, percent(value))))));
     } catch (error) {
       out.replaceChildren();
       sayError(error);
@@ -114,13 +121,32 @@ function namesTool(job: Job, state: State, renamed: () => void): HTMLElement {
   return tool("tool-names", "Name the groups", h("div", { class: "serve-form" }, ...groups.map((group, k) => field(`Group ${group.label}, ${percent(group.weight)}`, inputs[k]))), save);
 }
 
+// What a comparison is for: to fit what came out best, or another of the families.
+function fitOneOf(report: ReportData, store: Store, job: Job): HTMLElement {
+  const begin = (request: JobRequest) => post<Job>("jobs", request).then((started) => {
+    store.put(started);
+    go(`?fit=${started.id}`);
+  }).catch(sayError);
+  const rows = (report.comparison?.table ?? []).filter((row) => store.families.some((one) => one.name === row.name));
+  return h("div", { class: "serve-downloads", role: "group", "aria-label": "Fit one of them", id: "fit-one" }, h("span", {}, "Fit one of them:"), ...rows.map((row, i) => {
+    const groups = row.groups ? Math.round(row.groups) : 0;
+    return button(`${row.name}${groups > 0 ? `, ${groups === 1 ? "1 group" : `${groups} groups`}` : ""}`,
+      () => void begin({ upload: job.upload, command: "fit", family: row.name, ...(groups > 0 ? { groups } : {}), reading: job.request.reading }), i === 0 ? { class: "primary" } : {});
+  }));
+}
+
+// A slider that was moved by keys keeps the focus in the next fit's page.
+let sliding = false;
+
 // Fills `place` with tools and views; the answer ends them.
 export async function explore(place: HTMLElement, store: Store, job: Job, upload: Upload, other: string, signal: AbortSignal): Promise<() => void> {
   const second = store.jobs.get(other);
   const report = await get<ReportData>(`jobs/${job.id}/report${second ? `?with=${second.id}` : ""}`, signal);
   const tools = h("section", { class: "serve-tools", "aria-label": "Tools" }), root = h("div", { class: "serve-result" });
-  place.replaceChildren(tools, root);
-  const app = startApp(root, report);
+  place.replaceChildren(root);
+  const app = startApp(root, report, { kicker: second ? `${jobTitle(job)}, and ${jobTitle(second)}` : jobTitle(job), closing: "Nothing leaves this machine." });
+  document.title = `${jobTitle(job)} – ${upload.name}`;
+  root.querySelector(".page-head")?.after(tools);
   const stem = upload.file.replace(/\.[a-z0-9.]+$/i, "");
 
   const first = h("div", { class: "serve-form" });
@@ -129,11 +155,19 @@ export async function explore(place: HTMLElement, store: Store, job: Job, upload
     // Over fits already made: each stop is one of them.
     const at = family.findIndex((one) => one.id === job.id);
     const slider = h("input", { type: "range", min: 0, max: family.length - 1, step: 1, value: at, "aria-valuetext": `${family[at].result!.groups} groups` });
-    slider.addEventListener("change", () => go(`?fit=${family[Number(slider.value)].id}`));
-    slider.addEventListener("input", () => slider.setAttribute("aria-valuetext", `${family[Number(slider.value)].result!.groups} groups`));
+    slider.addEventListener("change", () => {
+      sliding = document.activeElement === slider;
+      go(`?fit=${family[Number(slider.value)].id}`);
+    });
+    slider.addEventListener("input", () => {
+      const groups = family[Number(slider.value)].result!.groups;
+      slider.setAttribute("aria-valuetext", `${groups} groups`);
+      shown.textContent = String(groups);
+    });
+    const shown = h("b", {}, String(family[at].result!.groups));
     const box = field("Groups", slider, `fitted: ${family.map((one) => one.result!.groups).join(", ")}`);
     box.id = "k-slider";
-    box.append(h("b", {}, String(family[at].result!.groups)));
+    box.append(shown);
     first.append(box);
   }
   const others = store.jobsOf(upload.id).filter((one) => one.model && one.id !== job.id);
@@ -149,7 +183,9 @@ export async function explore(place: HTMLElement, store: Store, job: Job, upload
   offer(job.comparison ? "Table" : "Model", "model", `${stem}-${job.comparison ? "comparison" : "model"}.json`);
   if (job.model && (job.result?.groups ?? 0) > 0) offer("Memberships", "memberships", `${stem}-members.csv`);
   offer("Report", `page${second ? `?with=${second.id}` : ""}`, `${stem}-report.html`);
-  tools.append(first, downloads);
+  tools.append(...(first.children.length ? [first] : []), ...(report.comparison ? [fitOneOf(report, store, job)] : []), downloads);
+  if (sliding) first.querySelector<HTMLElement>("#k-slider input")?.focus();
+  sliding = false;
   if (job.model && report.models.length && report.models[0].groups.length > 0) {
     const several = report.models[0].groups.length > 1;
     const own = new State(report); // of the first model, whichever the views show

@@ -3,7 +3,7 @@ import { button, h, s } from "../dom";
 import { number, seconds } from "../format";
 import { post, type Job, type Upload } from "./api";
 import { explore } from "./explore";
-import { commandBox, go, sayError, type Screen } from "./parts";
+import { commandBox, go, link, sayError, type Screen } from "./parts";
 import { jobTitle, type Store } from "./store";
 
 const under = (job: Job) => job.state === "queued" || job.state === "running";
@@ -39,6 +39,9 @@ export function fitScreen(place: HTMLElement, store: Store, begun: Job, upload: 
     if (!job) return go("", true);
     if (under(job)) {
       if (drawn !== "under way") {
+        loading?.abort();
+        stop?.();
+        stop = undefined;
         drawn = "under way";
         place.replaceChildren(h("main", {}, head(job), waiting, commandBox(job.command)));
         document.title = `${jobTitle(job)} – caucus`;
@@ -52,8 +55,10 @@ export function fitScreen(place: HTMLElement, store: Store, begun: Job, upload: 
       store.put(answer);
       go(`?fit=${answer.id}`);
     }).catch(sayError), { id: "again" });
+    // The same fit, on from the state it left.
+    const resume = job.resumable ? button("Go on from where it was", () => void post<Job>(`jobs/${job.id}/resume`).then((answer) => store.put(answer)).catch(sayError), { id: "resume", class: "primary" }) : null;
     const note = job.state === "done" && !job.message ? null : h("section", { class: "warnings serve-ended", "aria-label": "How it ended", "data-state": job.state }, h("h2", {}, job.state === "done" ? "To know first" : job.state === "failed" ? "This fit failed" : job.state === "cancelled" ? "This fit was cancelled" : "This fit was interrupted"),
-      ...job.message.split("\n").map((line) => h("p", {}, line)), job.state === "done" ? null : h("p", {}, again));
+      ...job.message.split("\n").map((line) => h("p", {}, line)), job.state === "done" ? null : h("p", { class: "serve-buttons" }, resume, again, link("Ask for something else", `?file=${upload.id}`)));
     if (!job.model && !job.comparison) {
       place.replaceChildren(h("main", {}, head(job), note, commandBox(job.command)));
       return;

@@ -7,27 +7,30 @@ import { jobTitle, type Store } from "./store";
 export const STATE_WORDS: Record<string, string> = { queued: "waiting", running: "running", done: "done", failed: "failed", cancelled: "cancelled", interrupted: "interrupted" };
 
 export function home(place: HTMLElement, store: Store): Screen {
-  const input = h("input", { type: "file", id: "file", class: "hidden" });
+  const input = h("input", { type: "file", id: "file", class: "hidden", multiple: true });
   const bar = h("progress", { max: 1, value: 0, hidden: true, "aria-label": "Upload" });
   const drop = h("div", { class: "serve-drop" }, h("p", {}, h("label", { for: "file", class: "serve-pick" }, "Choose a file of ballots"), input, " or drop it here"),
     h("p", { class: "note" }, "PrefLib (.soc, .soi, .toc, .toi, .cat), CSV of any layout, JSON lines, BLT; .gz and .zst too. It stays on this machine."), bar);
   const list = h("section", { "aria-labelledby": "files-title" });
 
-  const take = async (file: File | undefined | null) => {
-    if (!file) return;
-    bar.hidden = false;
-    say(`Taking ${file.name} …`);
+  // One file is looked at at once; several are taken one after the other, and wait in the list.
+  const take = async (files: File[]) => {
+    bar.hidden = files.length === 0;
     try {
-      const taken = await upload(file, (share) => (bar.value = share));
-      store.uploads.set(taken.id, taken);
-      say("");
-      go(`?file=${taken.id}`);
+      for (const file of files) {
+        say(`Taking ${file.name} …`);
+        const taken = await upload(file, (share) => (bar.value = share));
+        store.uploads.set(taken.id, taken);
+        say("");
+        if (files.length === 1) go(`?file=${taken.id}`);
+        else update();
+      }
     } catch (error) {
       sayError(error);
     }
     bar.hidden = true;
   };
-  input.addEventListener("change", () => void take(input.files?.[0]));
+  input.addEventListener("change", () => void take([...(input.files ?? [])]));
   drop.addEventListener("dragover", (event) => {
     event.preventDefault();
     drop.classList.add("over");
@@ -36,7 +39,7 @@ export function home(place: HTMLElement, store: Store): Screen {
   drop.addEventListener("drop", (event) => {
     event.preventDefault();
     drop.classList.remove("over");
-    void take(event.dataTransfer?.files[0]);
+    void take([...(event.dataTransfer?.files ?? [])]);
   });
 
   const update = () => {

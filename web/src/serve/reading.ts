@@ -11,9 +11,22 @@ export function noCorrections(): Corrections {
   return { flags: {}, lists: {}, out: new Set(), names: new Map() };
 }
 
-// Where the tool's patterns would read a name otherwise than it stands, it cannot be named.
+// Corrections outlive a look at a fit, and go with the tab.
+export function recallCorrections(upload: string): Corrections {
+  try {
+    const { flags, lists, out, names } = JSON.parse(sessionStorage.getItem(`caucus-reading-${upload}`) ?? "");
+    return { flags, lists, out: new Set(out), names: new Map(names) };
+  } catch {
+    return noCorrections();
+  }
+}
+export function rememberCorrections(upload: string, { flags, lists, out, names }: Corrections): void {
+  sessionStorage.setItem(`caucus-reading-${upload}`, JSON.stringify({ flags, lists, out: [...out], names: [...names] }));
+}
+
+// A star stands for any text, so a name that has one cannot be told from a pattern.
 export function canEdit(item: string): boolean {
-  return !/[*=,]/.test(item);
+  return !item.includes("*");
 }
 
 export function readingOf(corrections: Corrections, items: string[], withItems = true): Reading {

@@ -44,7 +44,8 @@ export class Store {
   }
   // Fits that differ from this one in the number of groups alone, fewest groups first; of equal ones the newest.
   siblings(job: Job): Job[] {
-    const same = (other: Job) => other.model && other.result && other.result.family === job.result?.family && JSON.stringify(other.request.reading ?? {}) === JSON.stringify(job.request.reading ?? {});
+    const settings = ({ request }: Job) => JSON.stringify([request.reading ?? {}, request.options ?? {}]);
+    const same = (other: Job) => other.model && other.result && other.result.family === job.result?.family && settings(other) === settings(job);
     const byGroups = new Map<number, Job>();
     for (const other of this.jobsOf(job.upload).reverse()) if (same(other)) byGroups.set(other.result!.groups, other);
     if (job.result) byGroups.set(job.result.groups, job);
@@ -56,6 +57,7 @@ export function jobTitle(job: Job): string {
   const { command, family, families, groups } = job.request;
   if (command === "compare") return `comparison of ${families?.length ? families.join(", ") : "families"}`;
   const many = job.result && job.model ? job.result.groups : undefined;
-  const wanted = many !== undefined ? (many === 1 ? "1 group" : many === 0 ? "no groups" : `${many} groups`) : groups && groups !== "auto" ? `${groups} groups` : "number of groups chosen";
-  return `${job.result?.family ?? family ?? "pl"}, ${wanted}`;
+  const wanted = many !== undefined ? (many === 1 ? "1 group" : many === 0 ? "no groups" : `${many} groups`) : groups && groups !== "auto" ? `${groups} groups` : "as many groups as the ballots show";
+  const formula = job.request.options?.membership;
+  return `${job.result?.family ?? family ?? "pl"}, ${wanted}${formula ? `, explained by ${formula}` : ""}`;
 }

@@ -1,9 +1,9 @@
 // Families side by side, models side by side.
-import { axisBottom, cell, mark, padded, scaleLinear, symbol, widestLabel } from "../chart";
+import { axisBottom, mark, padded, scaleLinear, symbol, widestLabel } from "../chart";
 import { fitText, h, s, selectBox } from "../dom";
-import { count, fixed, number, percent, seconds } from "../format";
-import type { ModelReport } from "../types";
+import { count, fixed, number, seconds } from "../format";
 import { svgRoot, type ViewMaker } from "../view";
+import { flows, MOST_GROUPS } from "./flows";
 
 export const comparison: ViewMaker = (state) => {
   const found = state.report.comparison;
@@ -77,31 +77,19 @@ export const changes: ViewMaker = (state) => {
   if (!all || all.length === 0) return null;
   let at = 0;
   const name = (i: number) => state.report.models[i].name;
-  const named = (model: ModelReport, k: number) => model.groups[k].name ?? `Group ${model.groups[k].label}`;
   return {
     id: "changes",
     title: "What changed between the models",
-    lead: "Groups of two models are matched by who is in them or, without data, by what they like.",
+    lead: "Groups of two models are matched by who is in them or, without data, by what they like. A band holds the rankings that lie in both of its ends.",
     size: "wide",
     draw(width, redraw) {
       const change = all[at], from = state.report.models[change.from], to = state.report.models[change.to];
       const box = h("div", {}, h("ul", { class: "sentences" }, ...change.sentences.map((text) => h("li", {}, text))));
       if (change.cross) {
-        const rows = Math.min(change.cross.length, 20), columns = Math.min(to.groups.length, 20), left = 86, wide = Math.min(84, (width - left) / columns), high = 28, head = 44;
-        const drawing = svgRoot(width, head + rows * high + 2, `Groups of ${from.name} by groups of ${to.name}`);
-        drawing.append(s("text", { class: "column-sub", x: left, y: 12 }, fitText(`columns: ${to.name}; rows: ${from.name}; rankings in both`, width - left)));
-        for (let c = 0; c < columns; ++c) drawing.append(s("text", { class: "column-head", x: left + (c + 0.5) * wide, y: 34, "text-anchor": "middle" }, wide > 64 ? fitText(named(to, c), wide - 4, 11.5) : String(to.groups[c].label)));
-        for (let r = 0; r < rows; ++r) {
-          const total = change.cross[r].reduce((a, b) => a + b, 0);
-          drawing.append(s("text", { x: left - 10, y: head + (r + 0.5) * high, "text-anchor": "end", "dominant-baseline": "central" }, fitText(named(from, r), left - 10)));
-          for (let c = 0; c < columns; ++c) {
-            const value = change.cross[r][c], share = total > 0 ? value / total : 0;
-            drawing.append(mark(cell(left + c * wide, head + r * high, wide, high, share * 0.95, count(Math.round(value))), `${named(from, r)} of ${from.name}`, [`${named(to, c)} of ${to.name}`, `${count(value)} rankings (${percent(share)})`]));
-          }
-        }
-        box.append(drawing);
+        box.append(flows(from, to, change.cross, width));
       }
-      return { drawing: box, controls: all.length > 1 ? [selectBox("Change", all.map((one, i) => [String(i), `${name(one.from)} → ${name(one.to)}`]), String(at), (v) => { at = Number(v); redraw(); })] : [] };
+      const most = Math.max(from.groups.length, to.groups.length);
+      return { drawing: box, note: change.cross && most > MOST_GROUPS ? `The ${MOST_GROUPS} largest groups of each; the table has all.` : undefined, controls: all.length > 1 ? [selectBox("Change", all.map((one, i) => [String(i), `${name(one.from)} → ${name(one.to)}`]), String(at), (v) => { at = Number(v); redraw(); })] : [] };
     },
     table: () => ({ columns: ["from", "group", "to", "group", "rankings"], rows: all.flatMap((one) => (one.cross ?? []).flatMap((values, r) => values.map((v, c) => [name(one.from), r + 1, name(one.to), c + 1, v]))) }),
   };

@@ -121,7 +121,7 @@ export const ballotMap: ViewMaker = (state) => {
       };
       canvas.addEventListener("pointermove", (event) => {
         const i = find(event);
-        event.stopPropagation();
+        event.stopImmediatePropagation(); // those who listen for marks would find none here, and hide the tip
         if (i >= 0) showTip(tip(i), event.clientX, event.clientY);
         else hideTip();
       });
