@@ -161,6 +161,12 @@ class Voters(unittest.TestCase):
         scored = json.loads(self.ok("score", model, data, "--voter", "judge", "--voters", table, "--json").stdout)
         self.assertAlmostEqual(scored["loglik"], file["fit"]["loglik"], places=5)
 
+    def test_one_battle_each_shows_one_group(self):
+        """Two kinds of judges: with one battle each nothing tells them apart, and `select` says one group."""
+        data, table, cast = self.battles(judges=600, each=1)
+        chosen = json.loads(self.ok("select", data, "--voter", "judge", "--json").stdout)
+        self.assertEqual(chosen["chosen_k"], 1)
+
     def test_sample_draws_voters(self):
         model = self.path("m.json", MODEL)
         data, labels = self.path("d.jsonl"), self.path("l.csv")
