@@ -36,7 +36,7 @@ add_test(NAME layers COMMAND ${PROJECT_SOURCE_DIR}/scripts/check-layers.sh)
 add_test(NAME format COMMAND ${PROJECT_SOURCE_DIR}/scripts/check-format.sh)
 set_tests_properties(format PROPERTIES SKIP_RETURN_CODE 77)
 if(NOT CAUCUS_SANITIZE)
-  add_test(NAME tidy COMMAND ${PROJECT_SOURCE_DIR}/scripts/check-tidy.sh ${PROJECT_BINARY_DIR} CONFIGURATIONS Tidy)  # make tidy: minutes
+  add_test(NAME tidy COMMAND ${PROJECT_SOURCE_DIR}/scripts/check-tidy.py ${PROJECT_BINARY_DIR})
   set_tests_properties(tidy PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 1500)
 endif()
 find_package(Python3 COMPONENTS Interpreter REQUIRED)

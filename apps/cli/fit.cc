@@ -11,6 +11,7 @@
 #include "caucus/service/reading.h"
 #include "commands.h"
 #include "report.h"
+#include "run_flags.h"
 
 namespace caucus::cli {
 
@@ -184,15 +185,8 @@ void add_fit(CLI::App& app, Context& context) {
   command->add_option("--family", flags->family, "family of models: see 'caucus families'")
       ->check(CLI::IsMember(names))
       ->capture_default_str();
-  command->add_option("--seed", flags->seed, "seed of all random numbers; same seed, same result")->capture_default_str();
-  command->add_option("--threads", context.threads, "number of threads, 0 for all cores; the result does not depend on it")
-      ->check(CLI::Range(0, 4096))
-      ->capture_default_str();
-  command->add_option("--time-limit", flags->time_limit, "stop after this many seconds with the best result so far")
-      ->check(CLI::NonNegativeNumber);
-  command->add_option("-o,--out", flags->out, "write the model to this file")->type_name("FILE");
-  add_report_flag(*command, flags->report);
-  command->add_flag("--json", context.json, "print the result as one JSON object");
+  add_run_flags(*command, *flags, context,
+                {.time_limit = "stop after this many seconds with the best result so far", .out = "write the model to this file"});
   const std::string only = family_of_help(context.arguments);
   for (const SharedOption& option : collect_options(only)) {
     const OptionInfo& info = option.infos[0];

@@ -50,52 +50,72 @@ PerVoter rankings_per_voter(const Voters& voters) {
   return {*std::ranges::min_element(counts), *std::ranges::max_element(counts), sum / voters.total_weight()};
 }
 
-void run_info(const DataFlags& flags, Context& context) {
-  const Dataset data = read_data(context, flags);
-  const DataTraits found = traits(data);
-  const Connectivity graph = connectivity(data);
+nlohmann::ordered_json info_json(const Dataset& data, const DataTraits& found, const Connectivity& graph,
+                                 const ItemCounts& counts) {
   const RankingSet& rankings = data.rankings;
-  const ItemCounts counts = count_items(data);
-
-  if (context.json) {
-    nlohmann::ordered_json json;
-    json["num_items"] = data.num_items();
-    json["num_rankings"] = json_count(rankings.total_weight());
-    json["num_blank"] = json_count(data.blank_weight());
-    json["num_overvoted"] = json_count(data.facts.overvoted);
-    json["num_skipped"] = json_count(data.facts.skipped);
-    if (data.facts.seats > 0) json["num_seats"] = data.facts.seats;
-    json["num_rows"] = data.num_listed();
-    json["num_unique"] = rankings.size();
-    if (data.voters.given()) {
-      const PerVoter per_voter = rankings_per_voter(data.voters);
-      json["num_voters"] = json_count(data.voters.total_weight());
-      json["rankings_per_voter"] = {{"min", per_voter.least}, {"mean", per_voter.mean}, {"max", per_voter.most}};
-    }
-    json["kind"] = name_of(found.kind);
-    json["min_length"] = found.min_length;
-    json["max_length"] = found.max_length;
-    json["has_ties"] = found.has_ties;
-    json["unranked"] = name_of(data.unranked);
-    json["strongly_connected"] = graph.strongly_connected;
-    if (!graph.strongly_connected) json["connectivity"] = describe(graph, data);
-    json["items"] = data.items;
-    json["first"] = nlohmann::ordered_json::array();
-    for (const double count : counts.first) json["first"].push_back(nlohmann::ordered_json(json_count(count)));
-    json["listed"] = nlohmann::ordered_json::array();
-    for (const double count : counts.listed) json["listed"].push_back(nlohmann::ordered_json(json_count(count)));
-    if (!rankings.empty()) json["first_ranking"] = ranking_json(rankings[0], data.items);
-    json["source"] = data.source;
-    json["covariates"] = nlohmann::ordered_json::array();
-    for (const Column& column : data.covariates) json["covariates"].push_back(column.name);
-    for (const Column& column : data.voters.table) json["voter_covariates"].push_back(column.name);
-    json["digest"] = digest(data);
-    json["warnings"] = data.warnings;
-    print_json(json);
-    return;
+  nlohmann::ordered_json json;
+  json["num_items"] = data.num_items();
+  json["num_rankings"] = json_count(rankings.total_weight());
+  json["num_blank"] = json_count(data.blank_weight());
+  json["num_overvoted"] = json_count(data.facts.overvoted);
+  json["num_skipped"] = json_count(data.facts.skipped);
+  if (data.facts.seats > 0) json["num_seats"] = data.facts.seats;
+  json["num_rows"] = data.num_listed();
+  json["num_unique"] = rankings.size();
+  if (data.voters.given()) {
+    const PerVoter per_voter = rankings_per_voter(data.voters);
+    json["num_voters"] = json_count(data.voters.total_weight());
+    json["rankings_per_voter"] = {{"min", per_voter.least}, {"mean", per_voter.mean}, {"max", per_voter.most}};
   }
+  json["kind"] = name_of(found.kind);
+  json["min_length"] = found.min_length;
+  json["max_length"] = found.max_length;
+  json["has_ties"] = found.has_ties;
+  json["unranked"] = name_of(data.unranked);
+  json["strongly_connected"] = graph.strongly_connected;
+  if (!graph.strongly_connected) json["connectivity"] = describe(graph, data);
+  json["items"] = data.items;
+  json["first"] = nlohmann::ordered_json::array();
+  for (const double count : counts.first) json["first"].push_back(nlohmann::ordered_json(json_count(count)));
+  json["listed"] = nlohmann::ordered_json::array();
+  for (const double count : counts.listed) json["listed"].push_back(nlohmann::ordered_json(json_count(count)));
+  if (!rankings.empty()) json["first_ranking"] = ranking_json(rankings[0], data.items);
+  json["source"] = data.source;
+  json["covariates"] = nlohmann::ordered_json::array();
+  for (const Column& column : data.covariates) json["covariates"].push_back(column.name);
+  for (const Column& column : data.voters.table) json["voter_covariates"].push_back(column.name);
+  json["digest"] = digest(data);
+  json["warnings"] = data.warnings;
+  return json;
+}
 
-  const Style style(context.color_stdout());
+std::string names_of(const char* what, const std::vector<Column>& columns) {
+  if (columns.empty()) return "";
+  std::string line = what;
+  for (const Column& column : columns) line += " " + printable(column.name);
+  return wrapped(line, 4) + "\n";
+}
+
+// The first ranking back, so that a wrong reading is seen at once.
+std::string first_ranking_text(const Dataset& data) {
+  if (data.rankings.empty()) return "";
+  std::string line = "  the first ranking reads:";
+  std::size_t shown = 0;
+  data.rankings[0].for_each_group([&](std::span<const ItemId> group) {
+    if (shown > 8) return;
+    line += shown > 0 ? " > " : " ";
+    if (shown == 8) {
+      line += "...";
+    } else {
+      for (std::size_t i = 0; i < group.size(); ++i) line += (i > 0 ? " = " : "") + printable(data.items[group[i]]);
+    }
+    ++shown;
+  });
+  return wrapped(line, 4) + "\n";
+}
+
+std::string facts_text(const Dataset& data, const DataTraits& found, const Connectivity& graph, const Style& style) {
+  const RankingSet& rankings = data.rankings;
   std::string text = fmt::format("{}{}{}\n", style.bold, printable(data.source), style.reset);
   text += fmt::format("  {} rankings ({} distinct) of {} items, {}\n", count_text(rankings.total_weight()), rankings.size(),
                       data.num_items(),
@@ -122,37 +142,21 @@ void run_info(const DataFlags& flags, Context& context) {
                 4) +
         "\n";
   text += fmt::format("  ties: {}\n", found.has_ties ? "yes" : "no");
-  if (!data.covariates.empty()) {
-    std::string line = "  covariates:";
-    for (const Column& column : data.covariates) line += " " + printable(column.name);
-    text += wrapped(line, 4) + "\n";
-  }
-  if (!data.voters.table.empty()) {
-    std::string line = "  of the voters:";
-    for (const Column& column : data.voters.table) line += " " + printable(column.name);
-    text += wrapped(line, 4) + "\n";
-  }
-  if (!rankings.empty()) {  // the first ranking back, so that a wrong reading is seen at once
-    std::string line = "  the first ranking reads:";
-    std::size_t shown = 0;
-    rankings[0].for_each_group([&](std::span<const ItemId> group) {
-      if (shown > 8) return;
-      line += shown > 0 ? " > " : " ";
-      if (shown == 8) {
-        line += "...";
-      } else {
-        for (std::size_t i = 0; i < group.size(); ++i) line += (i > 0 ? " = " : "") + printable(data.items[group[i]]);
-      }
-      ++shown;
-    });
-    text += wrapped(line, 4) + "\n";
-  }
+  text += names_of("  covariates:", data.covariates);
+  text += names_of("  of the voters:", data.voters.table);
+  text += first_ranking_text(data);
   text +=
       graph.strongly_connected
           ? "  every item can be compared with every other (strongly connected)\n"
           : wrapped(fmt::format("  {}not strongly connected:{} {}", style.warn, style.reset, printable(describe(graph, data))), 4) +
                 "\n";
+  return text;
+}
 
+// The items most often first.
+std::string items_text(const Dataset& data, const ItemCounts& counts) {
+  const double total = data.rankings.total_weight();
+  std::string text;
   std::vector<std::size_t> order(data.num_items());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return counts.first[a] > counts.first[b]; });
@@ -163,10 +167,20 @@ void run_info(const DataFlags& flags, Context& context) {
   text += fmt::format("\n  {}  {:>10}  {:>10}\n", fit_width("item", width), "first", "listed");
   for (std::size_t i = 0; i < std::min(most, order.size()); ++i)
     text += fmt::format("  {}  {:>9.1f}%  {:>9.1f}%\n", fit_width(printable(data.items[order[i]]), width),
-                        100.0 * counts.first[order[i]] / rankings.total_weight(),
-                        100.0 * counts.listed[order[i]] / rankings.total_weight());
+                        100.0 * counts.first[order[i]] / total, 100.0 * counts.listed[order[i]] / total);
   if (order.size() > most) text += fmt::format("  ... and {} more items\n", order.size() - most);
-  print(text);
+  return text;
+}
+
+void run_info(const DataFlags& flags, Context& context) {
+  const Dataset data = read_data(context, flags);
+  const DataTraits found = traits(data);
+  const Connectivity graph = connectivity(data);
+  const ItemCounts counts = count_items(data);
+  if (context.json)
+    print_json(info_json(data, found, graph, counts));
+  else
+    print(facts_text(data, found, graph, Style(context.color_stdout())) + items_text(data, counts));
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 
 #include "caucus/base/error.h"
 #include "report.h"
+#include "run_flags.h"
 
 namespace caucus::cli {
 
@@ -203,15 +204,8 @@ void add_regress(CLI::App& app, Context& context) {
       ->type_name("FILE");
   command->add_option("--path-grid", flags->path_grid, "the values of a, as in 1,0.5,0.1 [19 values from 10 to 0.01]")
       ->type_name("A,A,...");
-  command->add_option("--seed", flags->seed, "seed of all random numbers; same seed, same result")->capture_default_str();
-  command->add_option("--threads", context.threads, "number of threads, 0 for all cores; the result does not depend on it")
-      ->check(CLI::Range(0, 4096))
-      ->capture_default_str();
-  command->add_option("--time-limit", flags->time_limit, "stop after this many seconds with the result so far")
-      ->check(CLI::NonNegativeNumber);
-  command->add_option("-o,--out", flags->out, "write the model to this file")->type_name("FILE");
-  add_report_flag(*command, flags->report);
-  command->add_flag("--json", context.json, "print the result as one JSON object");
+  add_run_flags(*command, *flags, context,
+                {.time_limit = "stop after this many seconds with the result so far", .out = "write the model to this file"});
   add_data_flags(*command, flags->data);
   command->footer(examples({"caucus regress train.csv --target class --out m.json         maximum likelihood",
                             "caucus regress train.csv --target class --a 0.5              exact zeros",

@@ -16,6 +16,7 @@
 #include "caucus/service/reading.h"
 #include "commands.h"
 #include "report.h"
+#include "run_flags.h"
 
 namespace caucus::cli {
 
@@ -221,6 +222,15 @@ void run_compare(CompareFlags& flags, Context& context) {
 
 }  // namespace
 
+namespace {
+
+RunFlagTexts search_texts(std::string out) {
+  return {"seed of folds and starts", "number of threads, 0 for all cores", "stop after this many seconds with what is done",
+          std::move(out)};
+}
+
+}  // namespace
+
 void add_select(CLI::App& app, Context& context) {
   auto flags = std::make_shared<SelectFlags>();
   flags->request.family = families().front()->info().name;
@@ -246,15 +256,7 @@ void add_select(CLI::App& app, Context& context) {
   command->add_flag("--one-se", flags->request.one_standard_error,
                     "cv, holdout: the smallest K within one standard error of the best");
   command->add_option("--set", flags->settings, "an option of the family, as in --set method=em-lsr")->type_name("NAME=VALUE");
-  command->add_option("--seed", flags->seed, "seed of folds and starts")->capture_default_str();
-  command->add_option("--threads", context.threads, "number of threads, 0 for all cores")
-      ->check(CLI::Range(0, 4096))
-      ->capture_default_str();
-  command->add_option("--time-limit", flags->time_limit, "stop after this many seconds with what is done")
-      ->check(CLI::NonNegativeNumber);
-  command->add_option("-o,--out", flags->out, "write the chosen model to this file")->type_name("FILE");
-  add_report_flag(*command, flags->report);
-  command->add_flag("--json", context.json, "print the result as one JSON object");
+  add_run_flags(*command, *flags, context, search_texts("write the chosen model to this file"));
   command->footer(
       examples({"caucus select votes.soi -k 1..6 --out model.json", "caucus select votes.soi --criterion cv --one-se"}));
   command->callback([flags, &context] { run_select(*flags, context); });
@@ -278,15 +280,7 @@ void add_compare(CLI::App& app, Context& context) {
   command->add_option("--folds", flags->request.folds, "folds of the cross-validation")
       ->check(CLI::Range(2, 100))
       ->capture_default_str();
-  command->add_option("--seed", flags->seed, "seed of folds and starts")->capture_default_str();
-  command->add_option("--threads", context.threads, "number of threads, 0 for all cores")
-      ->check(CLI::Range(0, 4096))
-      ->capture_default_str();
-  command->add_option("--time-limit", flags->time_limit, "stop after this many seconds with what is done")
-      ->check(CLI::NonNegativeNumber);
-  command->add_option("-o,--out", flags->out, "write the table as JSON to this file")->type_name("FILE");
-  add_report_flag(*command, flags->report);
-  command->add_flag("--json", context.json, "print the result as one JSON object");
+  add_run_flags(*command, *flags, context, search_texts("write the table as JSON to this file"));
   command->footer(examples({"caucus compare votes.soi", "caucus compare votes.soi --families pl:2,pl:3,mallows:3 --folds 10"}));
   command->callback([flags, &context] { run_compare(*flags, context); });
 }

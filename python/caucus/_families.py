@@ -516,9 +516,9 @@ class DirichletProcessMallows(RankingModel):
     co_clustering : str, default ""
         file for the co-clustering matrix of the ballots (CSV, at most 5000 ballots)
     checkpoint : str, default ""
-        file that holds the state: written every checkpoint-every sweeps, resumed from if it exists
-    checkpoint_every : int, default 50
-        sweeps between checkpoints (1 to 1000000000)
+        file that saves the chains; where it exists, they go on from it
+    checkpoint_every : number, default 60
+        seconds between two saves (0 to 1000000000)
     arrays : Literal["orders", "ranks", "ratings"] | None, default None
         what numpy arrays and frames given as X hold; never guessed
     random_state : Any, default 1
@@ -564,7 +564,7 @@ class DirichletProcessMallows(RankingModel):
         draws_cmdstan: str | os.PathLike[str] | Sequence[float] = "",
         co_clustering: str | os.PathLike[str] | Sequence[float] = "",
         checkpoint: str | os.PathLike[str] | Sequence[float] = "",
-        checkpoint_every: int = 50,
+        checkpoint_every: float = 60,
         arrays: Literal["orders", "ranks", "ratings"] | None = None,
         random_state: Any = 1,
         threads: int = 0,

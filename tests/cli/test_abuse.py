@@ -225,7 +225,7 @@ class Resume(Case):
         whole = json.loads(self.ok("fit", data, *flags, "--json").stdout)
         for trial in range(3):
             saved = self.path(f"chain{trial}")
-            command = [CAUCUS, "fit", data, *map(str, flags), "--checkpoint", saved, "--checkpoint-every", "5", "--json"]
+            command = [CAUCUS, "fit", data, *map(str, flags), "--checkpoint", saved, "--checkpoint-every", "0", "--json"]
             process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             begun = time.monotonic()
             while not os.path.exists(saved) and process.poll() is None and time.monotonic() - begun < 100:
@@ -240,7 +240,7 @@ class Resume(Case):
     def test_a_checkpoint_that_was_damaged_is_refused(self):
         _, data = self.two_groups(100)
         saved = self.path("chain")
-        flags = ["--family", "dpm", "--sweeps", 60, "--burnin", 10, "--chains", 1, "--checkpoint", saved, "--checkpoint-every", "5"]
+        flags = ["--family", "dpm", "--sweeps", 60, "--burnin", 10, "--chains", 1, "--checkpoint", saved, "--checkpoint-every", "0"]
         self.ok("fit", data, *flags, "-q")
         if not os.path.exists(saved):
             self.skipTest("no checkpoint is left after a fit that ended")

@@ -6,7 +6,9 @@ Usage: test_model_files.py PATH-TO-CAUCUS SOURCE-DIR
 import json
 import math
 import os
+import pathlib
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -18,6 +20,17 @@ CAUCUS, SOURCE = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
 SHORT = {"components": 2, "iterations": 24, "sweeps": 24, "burnin": 8, "restarts": 2, "chains": 2}
 with open(os.path.join(SOURCE, "docs", "model-file.schema.json"), encoding="utf-8") as schema_file:
     SCHEMA = json.load(schema_file)
+# What the documentation says of keys: the page of the model file and the families' own.
+PAGES = "\n".join(page.read_text(encoding="utf-8")
+                  for page in [pathlib.Path(SOURCE, "docs", "model-file.md"), *pathlib.Path(SOURCE, "src").rglob("README.md")])
+NAMED = set(re.findall(r"[`\".]([a-z][a-z0-9_]*)(?=[`\".\[(])", PAGES))
+
+
+def unnamed_keys(model):
+    """Keys of the model file that neither the schema nor a page names: somebody writes what nobody can read."""
+    places = [("", model, SCHEMA), ("fit.", model["fit"], SCHEMA["properties"]["fit"])]
+    places += [("components.", one, SCHEMA["properties"]["components"]["items"]) for one in model["components"]]
+    return {at + key for at, written, schema in places for key in written if key not in schema["properties"] and key not in NAMED}
 
 
 def run(*args):
@@ -54,6 +67,7 @@ class ModelFiles(unittest.TestCase):
         with open(out, encoding="utf-8") as file:
             model = json.load(file)
         jsonschema.validate(model, SCHEMA)
+        self.assertEqual(unnamed_keys(model), set())
         return model, out
 
     def test_every_family_and_method(self):

@@ -114,17 +114,15 @@ GoodnessCheck judge(std::string name, std::size_t begin, std::size_t end, std::s
   return check;
 }
 
-}  // namespace
-
-Goodness goodness_of_fit(const FittedModel& model, const Dataset& data, const GoodnessOptions& options) {
-  if (data.rankings.has_ties() && model.ties_are_outcomes())
-    throw DataError("the model takes a tie as an outcome of its own; goodness of fit is checked on rankings without ties only");
-  const RankingSet& rankings = data.rankings;
-
-  // The ballots to compare, one entry each; those of a voter side by side, for their draws come from one group.
-  const bool by_voter = counts_voters(model, data);
-  std::vector<std::uint32_t> ballots;
+// The ballots to compare, one entry each; those of a voter side by side, for their draws come from one group.
+struct ComparedBallots {
+  std::vector<std::uint32_t> rankings;
   std::vector<std::size_t> voter_of, begins;  // by voter compared
+};
+
+ComparedBallots choose_ballots(const Dataset& data, bool by_voter, const GoodnessOptions& options) {
+  const RankingSet& rankings = data.rankings;
+  ComparedBallots chosen;
   RandomStream chooser(options.seed, Purpose::permute);
   const double share = std::min(1.0, static_cast<double>(options.max_ballots) / rankings.total_weight());
   const auto copies_of = [&](double expected) {
@@ -134,24 +132,68 @@ Goodness goodness_of_fit(const FittedModel& model, const Dataset& data, const Go
   for (std::size_t v = 0; by_voter && v < data.voters.size(); ++v)
     for (std::size_t copies = copies_of(data.voters.weights[v] * share); copies > 0; --copies) {
       const Incidence& cast = data.voters.rankings;
-      voter_of.push_back(v);
-      begins.push_back(ballots.size());
-      for (std::size_t j = cast.begin[v]; j < cast.begin[v + 1]; ++j) ballots.insert(ballots.end(), cast.count(j), cast.other[j]);
+      chosen.voter_of.push_back(v);
+      chosen.begins.push_back(chosen.rankings.size());
+      for (std::size_t j = cast.begin[v]; j < cast.begin[v + 1]; ++j)
+        chosen.rankings.insert(chosen.rankings.end(), cast.count(j), cast.other[j]);
     }
-  begins.push_back(ballots.size());
+  chosen.begins.push_back(chosen.rankings.size());
   for (std::size_t i = 0; !by_voter && i < rankings.size(); ++i) {
     const double expected = rankings.weight(i) * share;
-    ballots.insert(ballots.end(), copies_of(expected), static_cast<std::uint32_t>(i));
+    chosen.rankings.insert(chosen.rankings.end(), copies_of(expected), static_cast<std::uint32_t>(i));
   }
+  return chosen;
+}
 
+std::vector<ItemId> most_listed(const Dataset& data, std::size_t max_items) {
+  const RankingSet& rankings = data.rankings;
   std::vector<double> listed(data.num_items(), 0.0);
   for (std::size_t i = 0; i < rankings.size(); ++i)
     for (ItemId item : rankings[i].items()) listed[item] += rankings.weight(i);
   std::vector<ItemId> shown(data.num_items());
   std::iota(shown.begin(), shown.end(), ItemId{0});
   std::stable_sort(shown.begin(), shown.end(), [&](ItemId a, ItemId b) { return listed[a] > listed[b]; });
-  shown.resize(std::min(shown.size(), options.max_items));
+  shown.resize(std::min(shown.size(), max_items));
+  return shown;
+}
 
+// What of a whole ranking would show on a ballot like this one: among the items that took part, or its first places.
+void show_like(RankingView ballot, RankingView drawn, Unranked unranked, std::vector<char>& takes_part, std::vector<ItemId>& seen) {
+  seen.clear();
+  if (unranked == Unranked::absent) {
+    std::fill(takes_part.begin(), takes_part.end(), 0);
+    for (ItemId item : ballot.items()) takes_part[item] = 1;
+    for (ItemId item : drawn.items())
+      if (takes_part[item] != 0) seen.push_back(item);
+  } else {
+    seen.assign(drawn.items().begin(), drawn.items().begin() + static_cast<std::ptrdiff_t>(std::min(ballot.size(), drawn.size())));
+  }
+}
+
+std::vector<std::string> labels_of(const Dataset& data, const StatisticCounter& layout, const std::vector<ItemId>& shown) {
+  std::vector<std::string> labels(layout.size());
+  for (std::size_t i = 0; i < data.num_items(); ++i) {
+    labels[i] = fmt::format("first places of {}", data.items[i]);
+    labels[layout.lengths_begin() + i] = fmt::format("places listed on ballots that begin with {}", data.items[i]);
+  }
+  std::size_t at = layout.pairs_begin();
+  for (std::size_t a = 0; a < shown.size(); ++a)
+    for (std::size_t b = a + 1; b < shown.size(); ++b, ++at)
+      labels[at] = fmt::format("{} above {}", data.items[shown[a]], data.items[shown[b]]);
+  return labels;
+}
+
+}  // namespace
+
+Goodness goodness_of_fit(const FittedModel& model, const Dataset& data, const GoodnessOptions& options) {
+  if (data.rankings.has_ties() && model.ties_are_outcomes())
+    throw DataError("the model takes a tie as an outcome of its own; goodness of fit is checked on rankings without ties only");
+  const RankingSet& rankings = data.rankings;
+
+  const bool by_voter = counts_voters(model, data);
+  const ComparedBallots chosen = choose_ballots(data, by_voter, options);
+  const std::vector<std::uint32_t>& ballots = chosen.rankings;
+  const std::vector<ItemId> shown = most_listed(data, options.max_items);
   StatisticCounter layout(data, shown);
   std::vector<double> observed(layout.size(), 0.0);
   std::vector<std::vector<std::uint32_t>> groups(rankings.size());
@@ -181,8 +223,8 @@ Goodness goodness_of_fit(const FittedModel& model, const Dataset& data, const Go
     const Sample sample = by_voter ? Sample() : model.sample(request);
     const auto draw = [&](std::size_t row) {
       if (!by_voter) return sample.data.rankings[sample.data.rankings.row_ranking(row)];
-      if (row == begins[voter]) {
-        const std::size_t at = model.membership() != nullptr ? voter_of[voter] * k : 0;
+      if (row == chosen.begins[voter]) {
+        const std::size_t at = model.membership() != nullptr ? chosen.voter_of[voter] * k : 0;
         group = random.categorical_log(std::span(log_weights).subspan(at, k));
         ++voter;
       }
@@ -194,32 +236,13 @@ Goodness goodness_of_fit(const FittedModel& model, const Dataset& data, const Go
     std::vector<char> takes_part(data.num_items());
     for (std::size_t row = 0; row < ballots.size(); ++row) {
       const RankingView drawn = draw(row);
-      const RankingView ballot = rankings[ballots[row]];
-      seen.clear();
-      if (data.unranked == Unranked::absent) {
-        std::fill(takes_part.begin(), takes_part.end(), 0);
-        for (ItemId item : ballot.items()) takes_part[item] = 1;
-        for (ItemId item : drawn.items())
-          if (takes_part[item] != 0) seen.push_back(item);
-      } else {
-        seen.assign(drawn.items().begin(),
-                    drawn.items().begin() + static_cast<std::ptrdiff_t>(std::min(ballot.size(), drawn.size())));
-      }
+      show_like(rankings[ballots[row]], drawn, data.unranked, takes_part, seen);
       counter.add(seen, std::span(groups[ballots[row]]).first(seen.size()), counts);
     }
     replicates[r] = std::move(counts);
   });
 
-  std::vector<std::string> labels(layout.size());
-  for (std::size_t i = 0; i < data.num_items(); ++i) {
-    labels[i] = fmt::format("first places of {}", data.items[i]);
-    labels[layout.lengths_begin() + i] = fmt::format("places listed on ballots that begin with {}", data.items[i]);
-  }
-  std::size_t at = layout.pairs_begin();
-  for (std::size_t a = 0; a < shown.size(); ++a)
-    for (std::size_t b = a + 1; b < shown.size(); ++b, ++at)
-      labels[at] = fmt::format("{} above {}", data.items[shown[a]], data.items[shown[b]]);
-
+  const std::vector<std::string> labels = labels_of(data, layout, shown);
   Goodness result;
   result.num_ballots = ballots.size();
   result.replicates = options.replicates;

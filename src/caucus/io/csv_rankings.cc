@@ -202,10 +202,7 @@ class CsvRankings {
     std::size_t rows_repeated = 0;
     while (next()) {
       const double row_weight = weight();
-      if (row_weight == 0.0) {
-        blank_row(0.0);
-        continue;
-      }
+      if (counts_nothing(row_weight)) continue;
       rows_.begin();
       begin_ballot();
       bool repeated = false;
@@ -240,10 +237,7 @@ class CsvRankings {
       const double count = take_count(order);
       const std::size_t copies = copies_of(count, cell(layout_.columns[0]));
       if (copies == 1) row_weight *= count;
-      if (row_weight == 0.0) {
-        blank_row(0.0);
-        continue;
-      }
+      if (counts_nothing(row_weight)) continue;
       rows_.begin();
       begin_ballot();
       for_each_in_order(order, [&](std::string_view name, bool ends_group) {
@@ -262,6 +256,12 @@ class CsvRankings {
   }
 
   // The row's values in the given columns, sorted by `better`, equal values tied, into rows_.
+  // A row of weight 0 keeps its place among the blank ones.
+  bool counts_nothing(double row_weight) {
+    if (row_weight == 0.0) blank_row(0.0);
+    return row_weight == 0.0;
+  }
+
   template <class Better>
   void push_sorted(std::vector<std::pair<double, ItemId>>& values, Better better) {
     std::ranges::stable_sort(values, [&](const auto& a, const auto& b) { return better(a.first, b.first); });
@@ -271,31 +271,39 @@ class CsvRankings {
     }
   }
 
-  void read_matrix() {
+  // One row a ranking, one column an item. take(cell, number) says whether the number counts or complains; push(values) lists them.
+  template <class Take, class Push>
+  void read_rows_of_numbers(Take take, Push push) {
     std::vector<std::pair<double, ItemId>> values;
     while (next()) {
       const double row_weight = weight();
-      if (row_weight == 0.0) {
-        blank_row(0.0);
-        continue;
-      }
+      if (counts_nothing(row_weight)) continue;
       values.clear();
       for (std::size_t i = 0; i < layout_.columns.size(); ++i) {
         const CsvCell found = cell(layout_.columns[i]);
         if (is_nothing(found.text)) continue;
-        const auto rank = parse_number(found.text);
-        if (!rank || *rank < 0.0)
-          complain(found, "found " + show_text(found.text) + ", expected a rank, or nothing for an item that is not ranked");
-        else if (*rank > 0.0)  // 0 is how rank tables write "not ranked"
-          values.emplace_back(*rank, static_cast<ItemId>(i));
+        if (const auto number = parse_number(found.text); take(found, number)) values.emplace_back(*number, static_cast<ItemId>(i));
       }
-      rows_.begin();
-      push_sorted(values, std::less<>{});
+      push(values);
       rows_.finish(row_weight);
       keep_row();
     }
   }
 
+  void read_matrix() {
+    read_rows_of_numbers(
+        [&](const CsvCell& found, std::optional<double> rank) {
+          if (rank && *rank >= 0.0) return *rank > 0.0;  // 0 is how rank tables write "not ranked"
+          complain(found, "found " + show_text(found.text) + ", expected a rank, or nothing for an item that is not ranked");
+          return false;
+        },
+        [&](auto& values) { push_ranks(values); });
+  }
+
+  void push_ranks(std::vector<std::pair<double, ItemId>>& values) {
+    rows_.begin();
+    push_sorted(values, std::less<>{});
+  }
   void push_ratings(std::vector<std::pair<double, ItemId>>& values) {
     rows_.begin();
     if (options_.top == 0) {
@@ -312,26 +320,13 @@ class CsvRankings {
   }
 
   void read_rating_matrix() {
-    std::vector<std::pair<double, ItemId>> values;
-    while (next()) {
-      const double row_weight = weight();
-      if (row_weight == 0.0) {
-        blank_row(0.0);
-        continue;
-      }
-      values.clear();
-      for (std::size_t i = 0; i < layout_.columns.size(); ++i) {
-        const CsvCell found = cell(layout_.columns[i]);
-        if (is_nothing(found.text)) continue;
-        if (const auto rating = parse_number(found.text))
-          values.emplace_back(*rating, static_cast<ItemId>(i));
-        else
-          complain(found, "found " + show_text(found.text) + ", expected a rating, or nothing for an item that is not rated");
-      }
-      push_ratings(values);
-      rows_.finish(row_weight);
-      keep_row();
-    }
+    read_rows_of_numbers(
+        [&](const CsvCell& found, std::optional<double> rating) {
+          if (!rating)
+            complain(found, "found " + show_text(found.text) + ", expected a rating, or nothing for an item that is not rated");
+          return rating.has_value();
+        },
+        [&](auto& values) { push_ratings(values); });
   }
 
   ItemId item_at(const CsvCell& found) {
@@ -343,10 +338,7 @@ class CsvRankings {
   void read_pairs() {
     while (next()) {
       const double row_weight = weight();
-      if (row_weight == 0.0) {
-        blank_row(0.0);
-        continue;
-      }
+      if (counts_nothing(row_weight)) continue;
       const CsvCell cell_a = cell(layout_.columns[0]);
       const CsvCell cell_b = cell(layout_.columns[1]);
       const CsvCell cell_winner = layout_.winner_loser ? cell_a : cell(layout_.columns[2]);
@@ -500,12 +492,7 @@ class CsvRankings {
         values.emplace_back(entry.value, entry.item);
       }
       std::ranges::reverse(values);
-      if (ratings) {
-        push_ratings(values);
-      } else {
-        rows_.begin();
-        push_sorted(values, std::less<>{});
-      }
+      ratings ? push_ratings(values) : push_ranks(values);
       rows_.finish(weights[voter]);
     }
     if (num_repeated > 0)

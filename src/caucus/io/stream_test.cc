@@ -79,6 +79,20 @@ Seen drain(RankingStream& stream) {
   return seen;
 }
 
+std::size_t open_descriptors() { return static_cast<std::size_t>(std::distance(fs::directory_iterator("/proc/self/fd"), {})); }
+
+TEST_F(RankingStreams, WhatCannotBeReadLeavesNoFileOpen) {
+  if (!fs::exists("/proc/self/fd")) GTEST_SKIP() << "no /proc";
+  const std::string broken = file("broken.soi", "# NUMBER ALTERNATIVES: 2\n1: 1,9\n");
+  const std::size_t before = open_descriptors();
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_THROW(open(folder_.string(), 1000), NoInputError);
+    EXPECT_THROW(read_dataset(folder_.string()), NoInputError);
+    EXPECT_THROW(read_dataset(broken), DataError);
+  }
+  EXPECT_EQ(open_descriptors(), before);
+}
+
 TEST_F(RankingStreams, SameRankingsAsReadWholeWhateverTheBlock) {
   for (const std::size_t num_items : {4u, 10u, 300u})
     for (const bool whole : {true, false})

@@ -8,20 +8,12 @@
 #include <numeric>
 
 #include "caucus/base/numeric.h"
+#include "caucus/infer/dp_mallows/testing.h"
 
 namespace caucus::dp_mallows {
 namespace {
 
-Points tiny(std::size_t n, const std::vector<std::vector<Item>>& rankings) {
-  Points points;
-  points.num_items = n;
-  for (const auto& ranking : rankings) {
-    points.add_ranking(ranking);
-    points.ranking.push_back(static_cast<std::uint32_t>(points.ranking.size()));
-  }
-  points.index_points();
-  return points;
-}
+using testing::points_of;
 
 std::vector<Member> all_members(const Points& points) {
   std::vector<Member> members;
@@ -76,7 +68,7 @@ double chi_square(const Enumerated& truth, const std::map<std::vector<Item>, int
 const std::vector<std::vector<Item>> mixed{{2, 0}, {1, 3, 0}, {0}, {3, 2, 1}};
 
 TEST(CenterSampler, WeightTimesDensityIsTheTarget) {
-  const Points points = tiny(5, mixed);  // item 4 is never listed
+  const Points points = points_of(5, mixed);  // item 4 is never listed
   const auto members = all_members(points);
   const std::vector<double> theta{0.9, 0.4, 1.3};
   CenterSampler sampler;
@@ -97,7 +89,7 @@ TEST(CenterSampler, WeightTimesDensityIsTheTarget) {
 // The stagewise draw follows its own density, not the posterior: Lemma 2 does not hold. 60000 draws; a chi-square on
 // 119 degrees of freedom exceeds 215 with probability 1e-7.
 TEST(CenterSampler, StagewiseDrawHasItsDensityAndNotTheTarget) {
-  const Points points = tiny(5, mixed);
+  const Points points = points_of(5, mixed);
   const auto members = all_members(points);
   const std::vector<double> theta{0.9, 0.4, 1.3};
   CenterSampler sampler;
@@ -122,7 +114,7 @@ TEST(CenterSampler, StagewiseDrawHasItsDensityAndNotTheTarget) {
 
 // From exact draws, one corrected step and one swap pass must give exact draws again.
 TEST(CenterSampler, CorrectedStepsKeepTheTarget) {
-  const Points points = tiny(5, mixed);
+  const Points points = points_of(5, mixed);
   const auto members = all_members(points);
   const std::vector<double> theta{0.9, 0.4, 1.3};
   CenterSampler sampler;
@@ -147,7 +139,7 @@ TEST(CenterSampler, CorrectedStepsKeepTheTarget) {
 
 // Where Lemma 2 does hold: one complete ranking and one theta, so that a stage depends on the number of items only.
 TEST(CenterSampler, OneRankingWithOneThetaNeedsNoCorrection) {
-  const Points points = tiny(5, {{3, 0, 2, 4}});
+  const Points points = points_of(5, {{3, 0, 2, 4}});
   const auto members = all_members(points);
   const std::vector<double> theta(4, 0.8);
   CenterSampler sampler;
@@ -160,7 +152,7 @@ TEST(CenterSampler, OneRankingWithOneThetaNeedsNoCorrection) {
 }
 
 TEST(CenterSampler, WeightsAreCopiesAndThePriorIsARanking) {
-  const Points points = tiny(6, {{2, 0}, {1, 3, 0}, {5, 2, 1, 0}});
+  const Points points = points_of(6, {{2, 0}, {1, 3, 0}, {5, 2, 1, 0}});
   const std::vector<Member> weighted{{0, 2.0}, {1, 1.0}}, copied{{0, 1.0}, {0, 1.0}, {1, 1.0}};
   const std::vector<double> theta{0.9, 0.4, 1.3, 0.2};
   CenterSampler one, other;
@@ -190,7 +182,7 @@ TEST(CenterSampler, BlocksAgreeWithPlainArithmetic) {
     random.order.resize(1 + static_cast<std::size_t>(i) % 9);
     rankings.push_back(random.order);
   }
-  const Points points = tiny(n, rankings);
+  const Points points = points_of(n, rankings);
   const auto members = all_members(points);
   std::vector<double> theta(points.num_stages);
   for (double& value : theta) value = rng.exponential();

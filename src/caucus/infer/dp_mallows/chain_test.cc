@@ -10,20 +10,12 @@
 #include <numeric>
 
 #include "caucus/base/numeric.h"
+#include "caucus/infer/dp_mallows/testing.h"
 
 namespace caucus::dp_mallows {
 namespace {
 
-Points make(std::size_t n, const std::vector<std::vector<Item>>& rankings) {
-  Points points;
-  points.num_items = n;
-  for (const auto& ranking : rankings) {
-    points.add_ranking(ranking);
-    points.ranking.push_back(static_cast<std::uint32_t>(points.ranking.size()));
-  }
-  points.index_points();
-  return points;
-}
+using testing::points_of;
 
 // I_m(a, b) in u = e^-theta, with Z as the plain sum; a >= 1 keeps the integrand smooth.
 double integral(std::size_t m, double a, double b) {
@@ -203,7 +195,7 @@ PriorParameters parameters(double alpha, double nu, std::vector<double> r) {
 // Independent replicates: a state from the exact posterior, one sweep, the state again. A sampler that keeps the
 // posterior gives exact draws, so the counts are multinomial.
 Comparison one_sweep_from_exact(const Case& c, int draws, std::uint64_t index) {
-  const Points points = make(c.num_items, c.rankings);
+  const Points points = points_of(c.num_items, c.rankings);
   const Prior prior(c.parameters, c.num_items, points.num_stages, c.settings.method == Method::beta_gibbs);
   const double strength = c.parameters.center_weight / c.parameters.nu;
   const Oracle oracle(points, c.parameters.alpha, c.parameters.nu, c.parameters.r, c.parameters.center, strength);
@@ -306,7 +298,7 @@ TEST(ClusterTable, ScoresBelowTheFloorAreLeftOut) {
 // nothing of theta, which must follow its prior: E e^(-theta_j) = I(a + 1, nu) / I(a, nu). Three means, |z| < 5 each:
 // a false alarm has probability 2e-6.
 TEST(Chain, ANewClustersThetaCountsItsBallot) {
-  const Points points = make(5, {{2, 0, 3}});
+  const Points points = points_of(5, {{2, 0, 3}});
   const PriorParameters prior_parameters = parameters(1.0, 1.5, {1.0, 2.0});
   const Prior prior(prior_parameters, 5, points.num_stages, false);
   Chain chain(points, prior, settings(Method::slice_gibbs), RandomStream(14, Purpose::chain, 1));
@@ -348,7 +340,7 @@ TEST(Chain, BetaGibbsShowsItsBias) {
 // T = 25000 stays below 0.03 by more than six standard errors.
 TEST(Chain, LongRunsReachTheExactPosterior) {
   const auto run = [](const std::vector<std::vector<Item>>& rankings, std::size_t n, Method method, int split_merge) {
-    const Points points = make(n, rankings);
+    const Points points = points_of(n, rankings);
     const PriorParameters prior_parameters = parameters(0.8, 1.0, {1.0});
     const Prior prior(prior_parameters, n, points.num_stages, method == Method::beta_gibbs);
     const Oracle oracle(points, 0.8, 1.0, {1.0}, {}, 0.0);

@@ -10,9 +10,8 @@
 
 namespace caucus::dp_mallows {
 
+// What is kept of a chain, besides its state.
 struct ChainRecord {
-  int sweeps = 0;  // done
-  ChainState state;
   Trace trace;
   std::vector<Draw> draws;
   std::vector<ClusterLabels> assignments;
@@ -26,9 +25,7 @@ auto parts(IsA<Draw> auto& draw) {
 }
 auto parts(IsA<PredictiveCluster> auto& cluster) { return std::tie(cluster.order, cluster.size, cluster.sums, cluster.counts); }
 auto parts(IsA<PredictiveDraw> auto& draw) { return std::tie(draw.alpha, draw.clusters); }
-auto parts(IsA<ChainRecord> auto& record) {
-  return std::tie(record.sweeps, record.state, record.trace, record.draws, record.assignments, record.predictive);
-}
+auto parts(IsA<ChainRecord> auto& record) { return std::tie(record.trace, record.draws, record.assignments, record.predictive); }
 
 // The file that the options name, for a run on these data: what must agree are data, seed and every option that bears on the draws.
 Checkpoint checkpoint_of(const Dataset& data, const Options& options, std::uint64_t seed);

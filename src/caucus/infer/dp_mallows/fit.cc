@@ -3,17 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <charconv>
 #include <cmath>
 #include <memory>
-#include <mutex>
 #include <numeric>
 
 #include "caucus/base/error.h"
 #include "caucus/base/parallel.h"
+#include "caucus/infer/chains.h"
 #include "caucus/infer/dp_mallows/checkpoint.h"
-#include "caucus/infer/stopping.h"
 
 namespace caucus::dp_mallows {
 
@@ -70,103 +68,79 @@ PredictiveDraw predictive_draw(const Chain& chain) {
   return draw;
 }
 
-class Runner {
+// One chain and what is kept of it.
+class RecordedChain {
  public:
-  Runner(const Points& points, const Prior& prior, const Options& options, const Run& run)
-      : points_(points), prior_(prior), options_(options), run_(run), settings_(chain_settings(options)) {}
+  RecordedChain(const Points& points, const Prior& prior, const Options& options, const Run& run, std::size_t index)
+      : options_(options),
+        index_(index),
+        num_points_(points.size()),
+        chain_(std::make_unique<Chain>(points, prior, chain_settings(options), RandomStream(run.seed, Purpose::chain, index))) {}
 
-  std::vector<ChainRecord> records;
+  ChainRecord record;
 
-  void start(std::vector<ChainRecord> resumed) {
-    records = std::move(resumed);
-    const bool fresh = records.empty();
-    records.resize(static_cast<std::size_t>(options_.chains));
-    for (std::size_t c = 0; c < records.size(); ++c)
-      chains_.push_back(std::make_unique<Chain>(points_, prior_, settings_, RandomStream(run_.seed, Purpose::chain, c)));
-    parallel_for(records.size(), run_.threads, [&](std::size_t c) {
-      if (fresh)
-        chains_[c]->start_randomly();
-      else
-        chains_[c]->restore(records[c].state);
-    });
-  }
-
-  // Up to `sweeps` more of every chain, in parallel; false when told to stop.
-  bool advance(int sweeps) {
-    parallel_for(records.size(), run_.threads, [&](std::size_t c) {
-      const int end = std::min(records[c].sweeps + sweeps, options_.sweeps);
-      while (records[c].sweeps < end && !stopped_.load(std::memory_order_relaxed)) step(c);
-      records[c].state = chains_[c]->state();
-    });
-    return !stopped_.load();
-  }
-
-  // Where nothing was kept before a stop: the state as it is.
-  void keep_last() {
-    for (std::size_t c = 0; c < records.size(); ++c) keep(c);
-  }
-
-  StopReason why = StopReason::iteration_limit;
-  SplitMergeCounts split_merge() const {
-    SplitMergeCounts total;
-    for (const auto& chain : chains_) {
-      const SplitMergeCounts& one = chain->split_merge_counts();
-      total.splits_tried += one.splits_tried, total.splits_accepted += one.splits_accepted;
-      total.merges_tried += one.merges_tried, total.merges_accepted += one.merges_accepted;
+  bool sweep(bool, const AskToStop& stop) {
+    start();
+    const ChainState before = chain_->state();
+    if (!chain_->sweep(stop)) {
+      chain_->restore(before);
+      return false;
     }
-    return total;
+    record.trace.num_clusters.push_back(static_cast<double>(chain_->clusters().size()));
+    record.trace.log_joint.push_back(chain_->log_joint());
+    record.trace.alpha.push_back(chain_->alpha());
+    return true;
   }
 
- private:
-  void step(std::size_t c) {
-    ChainRecord& record = records[c];
-    const ChainState before = chains_[c]->state();
-    if (!chains_[c]->sweep([this] { return should_stop(run_); })) {
-      chains_[c]->restore(before);
-      const std::lock_guard lock(mutex_);
-      if (!stopped_.exchange(true)) why = why_stopped(run_);
-      return;
-    }
-    ++record.sweeps;
-    const double log_joint = chains_[c]->log_joint();
-    record.trace.num_clusters.push_back(static_cast<double>(chains_[c]->clusters().size()));
-    record.trace.log_joint.push_back(log_joint);
-    record.trace.alpha.push_back(chains_[c]->alpha());
-    const int after = record.sweeps - options_.burnin;
-    if (after > 0 && after % options_.thin == 0) keep(c);
-    const std::lock_guard lock(mutex_);
-    StopReason reason = why;
-    if (run_.report({"sweep", record.sweeps, options_.sweeps, log_joint}, reason) == Flow::stop && !stopped_.exchange(true))
-      why = reason;
-  }
-
-  void keep(std::size_t c) {
-    ChainRecord& record = records[c];
-    const Chain& chain = *chains_[c];
+  void keep(int sweep) {
+    start();
     double largest = 0.0;
-    for (const Cluster& cluster : chain.clusters()) largest = std::max(largest, cluster.size);
-    record.draws.push_back({static_cast<int>(c) + 1, record.sweeps, static_cast<std::uint32_t>(chain.clusters().size()),
-                            record.trace.log_joint.empty() ? chain.log_joint() : record.trace.log_joint.back(), chain.alpha(),
-                            largest / static_cast<double>(points_.size())});
-    record.assignments.push_back(chain.labels());
+    for (const Cluster& cluster : chain_->clusters()) largest = std::max(largest, cluster.size);
+    record.draws.push_back({static_cast<int>(index_) + 1, sweep, static_cast<std::uint32_t>(chain_->clusters().size()),
+                            record.trace.log_joint.empty() ? chain_->log_joint() : record.trace.log_joint.back(), chain_->alpha(),
+                            largest / static_cast<double>(num_points_)});
+    record.assignments.push_back(chain_->labels());
     // Evenly spaced draws for the predictive, at least one.
     const auto planned = std::max<std::int64_t>(1, (options_.sweeps - options_.burnin) / options_.thin);
     const std::int64_t wanted = (options_.predictive_draws + options_.chains - 1) / options_.chains;
     const auto k = static_cast<std::int64_t>(record.draws.size());
-    if (options_.predictive_draws > 0 && k * wanted / planned > (k - 1) * wanted / planned)
-      record.predictive.push_back(predictive_draw(chain));
-    if (options_.predictive_draws > 0 && record.predictive.empty() && k == 1) record.predictive.push_back(predictive_draw(chain));
+    if (options_.predictive_draws > 0 && (k * wanted / planned > (k - 1) * wanted / planned || k == 1))
+      record.predictive.push_back(predictive_draw(*chain_));
   }
 
-  const Points& points_;
-  const Prior& prior_;
+  double objective() const { return record.trace.log_joint.empty() ? 0.0 : record.trace.log_joint.back(); }
+  const SplitMergeCounts& split_merge_counts() const { return chain_->split_merge_counts(); }
+
+  void save(Saver& state) const { state(chain_->state(), record); }
+  void load(Loader& state) {
+    ChainState saved;
+    state(saved, record);
+    chain_->restore(saved);
+    started_ = true;
+  }
+
+ private:
+  // Not in the constructor: a chain that goes on from a file has no start, and starts are made side by side.
+  void start() {
+    if (!started_) chain_->start_randomly();
+    started_ = true;
+  }
+
   const Options& options_;
-  const Run& run_;
-  ChainSettings settings_;
-  std::vector<std::unique_ptr<Chain>> chains_;
-  std::mutex mutex_;
-  std::atomic<bool> stopped_ = false;
+  std::size_t index_, num_points_;
+  std::unique_ptr<Chain> chain_;
+  bool started_ = false;
 };
+
+SplitMergeCounts sum_counts(std::span<const RecordedChain> chains) {
+  SplitMergeCounts total;
+  for (const RecordedChain& chain : chains) {
+    const SplitMergeCounts& one = chain.split_merge_counts();
+    total.splits_tried += one.splits_tried, total.splits_accepted += one.splits_accepted;
+    total.merges_tried += one.merges_tried, total.merges_accepted += one.merges_accepted;
+  }
+  return total;
+}
 
 }  // namespace
 
@@ -249,43 +223,28 @@ Result fit(const Dataset& data, const Points& points, const PriorParameters& par
   if (options.burnin >= options.sweeps)
     throw UsageError(fmt::format("burnin = {} leaves nothing of sweeps = {}", options.burnin, options.sweeps));
   const Prior prior(parameters, points.num_items, points.num_stages, options.method == Method::beta_gibbs);
-  Runner runner(points, prior, options, run);
+  std::vector<RecordedChain> chains;
+  for (std::size_t c = 0; c < static_cast<std::size_t>(options.chains); ++c) chains.emplace_back(points, prior, options, run, c);
   std::optional<Checkpoint> checkpoint;
-  std::vector<ChainRecord> resumed;
-  if (!options.checkpoint.empty()) {
-    checkpoint = checkpoint_of(data, options, run.seed);
-    checkpoint->resume([&](Loader& state) { state(resumed); });
-  }
-  runner.start(std::move(resumed));
-  const auto done = [&] {
-    return std::all_of(runner.records.begin(), runner.records.end(),
-                       [&](const ChainRecord& record) { return record.sweeps >= options.sweeps; });
-  };
-  while (!done()) {
-    const bool going = runner.advance(options.checkpoint.empty() ? options.sweeps : options.checkpoint_every);
-    if (checkpoint) {
-      Saver state;
-      state(runner.records);
-      checkpoint->save(state);
-    }
-    if (!going) break;
-  }
+  if (!options.checkpoint.empty()) checkpoint = checkpoint_of(data, options, run.seed);
+  const ChainsDone done = run_chains(std::span(chains), {options.sweeps, options.burnin, options.thin}, run,
+                                     {checkpoint ? &*checkpoint : nullptr, options.checkpoint_every});
 
   Result result;
-  result.stop_reason = done() ? StopReason::iteration_limit : runner.why;
-  if (std::all_of(runner.records.begin(), runner.records.end(), [](const ChainRecord& record) { return record.draws.empty(); })) {
-    runner.keep_last();
+  result.stop_reason = done.stop_reason;
+  if (std::all_of(chains.begin(), chains.end(), [](const RecordedChain& chain) { return chain.record.draws.empty(); })) {
+    for (std::size_t c = 0; c < chains.size(); ++c) chains[c].keep(done.sweeps[c]);
     result.warnings.emplace_back("stopped before the end of burn-in: the last state of each chain stands for its draws");
   }
-  result.iterations = options.sweeps;
-  for (ChainRecord& record : runner.records) {
-    result.iterations = std::min(result.iterations, record.sweeps);
+  result.iterations = std::min(done.least(), options.sweeps);
+  for (RecordedChain& chain : chains) {
+    ChainRecord& record = chain.record;
     std::move(record.draws.begin(), record.draws.end(), std::back_inserter(result.draws));
     std::move(record.assignments.begin(), record.assignments.end(), std::back_inserter(result.assignments));
     std::move(record.predictive.begin(), record.predictive.end(), std::back_inserter(result.predictive));
     result.traces.push_back(std::move(record.trace));
   }
-  result.split_merge = runner.split_merge();
+  result.split_merge = sum_counts(chains);
 
   const PointClustering point = minimum_expected_vi(result.assignments, 100, run.threads);
   result.expected_vi = point.expected_distance;

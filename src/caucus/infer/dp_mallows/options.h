@@ -49,7 +49,7 @@ struct Options {
   std::string draws_cmdstan;
   std::string co_clustering;
   std::string checkpoint;
-  int checkpoint_every = 50;
+  double checkpoint_every = 60.0;
 
   static constexpr auto fields() {
     using O = Options;
@@ -78,9 +78,8 @@ struct Options {
         field("draw-assignments", &O::draw_assignments, "file for the cluster label of every ballot in every kept sweep (CSV)"),
         field("draws-cmdstan", &O::draws_cmdstan, "prefix of one CmdStan CSV per chain: PREFIX-1.csv, ..."),
         field("co-clustering", &O::co_clustering, "file for the co-clustering matrix of the ballots (CSV, at most 5000 ballots)"),
-        field("checkpoint", &O::checkpoint,
-              "file that holds the state: written every checkpoint-every sweeps, resumed from if it exists"),
-        field("checkpoint-every", &O::checkpoint_every, 1, 1e9, "sweeps between checkpoints")};
+        field("checkpoint", &O::checkpoint, "file that saves the chains; where it exists, they go on from it"),
+        field("checkpoint-every", &O::checkpoint_every, 0, 1e9, "seconds between two saves")};
   }
 };
 

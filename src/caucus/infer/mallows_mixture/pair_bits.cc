@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "caucus/base/bit_tables.h"
 #include "caucus/base/clones.h"
 
 namespace caucus::mallows_mixture {
@@ -32,47 +33,19 @@ CAUCUS_CLONES void count_partial(const std::uint64_t* forward, const std::uint64
   }
 }
 
-template <std::size_t K>
 void add_chunks(const std::uint64_t* bits, std::size_t words, std::size_t chunks, unsigned chunk_bits, std::size_t count,
-                const double* weights, double* table) {
+                const double* weights, std::size_t num_components, double* table) {
   const std::uint64_t mask = (std::uint64_t{1} << chunk_bits) - 1;
   const std::size_t per_word = 64 / chunk_bits, values = std::size_t{1} << chunk_bits;
-  for (std::size_t i = 0; i < count; ++i, bits += words, weights += K) {
-    double w[K];
-    for (std::size_t k = 0; k < K; ++k) w[k] = weights[k];
-    double* chunk_table = table;
-    for (std::size_t c = 0; c < chunks; ++c, chunk_table += values * K) {
-      double* cell = chunk_table + (bits[c / per_word] >> (chunk_bits * (c % per_word)) & mask) * K;
-      for (std::size_t k = 0; k < K; ++k) cell[k] += w[k];
-    }
-  }
-}
-
-void add_chunks_any(const std::uint64_t* bits, std::size_t words, std::size_t chunks, unsigned chunk_bits, std::size_t count,
-                    const double* weights, std::size_t num_components, double* table) {
-  switch (num_components) {
-    case 1:
-      return add_chunks<1>(bits, words, chunks, chunk_bits, count, weights, table);
-    case 2:
-      return add_chunks<2>(bits, words, chunks, chunk_bits, count, weights, table);
-    case 3:
-      return add_chunks<3>(bits, words, chunks, chunk_bits, count, weights, table);
-    case 4:
-      return add_chunks<4>(bits, words, chunks, chunk_bits, count, weights, table);
-    case 5:
-      return add_chunks<5>(bits, words, chunks, chunk_bits, count, weights, table);
-    case 6:
-      return add_chunks<6>(bits, words, chunks, chunk_bits, count, weights, table);
-    default:
-      break;
-  }
-  const std::uint64_t mask = (std::uint64_t{1} << chunk_bits) - 1;
-  const std::size_t per_word = 64 / chunk_bits, values = std::size_t{1} << chunk_bits;
-  for (std::size_t i = 0; i < count; ++i, bits += words, weights += num_components)
-    for (std::size_t c = 0; c < chunks; ++c) {
-      double* cell = table + (c * values + (bits[c / per_word] >> (chunk_bits * (c % per_word)) & mask)) * num_components;
-      for (std::size_t k = 0; k < num_components; ++k) cell[k] += weights[k];
-    }
+  with_lanes(num_components, [=](auto lanes) {
+    const std::uint64_t* row = bits;
+    const double* __restrict weight = weights;  // kept in registers while the cells are written
+    for (std::size_t i = 0; i < count; ++i, row += words, weight += lanes)
+      for (std::size_t c = 0; c < chunks; ++c) {
+        double* __restrict cell = table + (c * values + (row[c / per_word] >> (chunk_bits * (c % per_word)) & mask)) * lanes;
+        for (std::size_t k = 0; k < lanes; ++k) cell[k] += weight[k];
+      }
+  });
 }
 
 }  // namespace
@@ -127,11 +100,11 @@ PairBits::Sums::Sums(const PairBits& bits, std::size_t num_components)
 }
 
 void PairBits::Sums::add(const PairBits& bits, std::size_t first, std::size_t count, std::span<const double> weights) {
-  add_chunks_any(bits.forward_.data() + first * bits.words_, bits.words_, bits.chunks_, bits.chunk_bits_, count, weights.data(),
-                 components_, forward_.data());
+  add_chunks(bits.forward_.data() + first * bits.words_, bits.words_, bits.chunks_, bits.chunk_bits_, count, weights.data(),
+             components_, forward_.data());
   if (!backward_.empty())
-    add_chunks_any(bits.backward_.data() + first * bits.words_, bits.words_, bits.chunks_, bits.chunk_bits_, count, weights.data(),
-                   components_, backward_.data());
+    add_chunks(bits.backward_.data() + first * bits.words_, bits.words_, bits.chunks_, bits.chunk_bits_, count, weights.data(),
+               components_, backward_.data());
 }
 
 void PairBits::Sums::fold(const Sums& other) {
@@ -143,18 +116,10 @@ PairMatrix PairBits::Sums::matrix(const PairBits& bits, std::size_t k, double to
   const std::size_t n = bits.num_items_, values = std::size_t{1} << bits.chunk_bits_;
   PairMatrix pairs(n);
   std::vector<double> value(values);
-  // Sum over the cells of a chunk that have a bit set: halve the table bit by bit from the top.
-  const auto unfold = [&](const std::vector<double>& table, std::size_t chunk, std::span<double> sums) {
+  const auto unfold = [&](const std::vector<double>& table, std::size_t chunk, double* sums) {
     for (std::size_t v = 0; v < values; ++v) value[v] = table[(chunk * values + v) * components_ + k];
-    for (unsigned bit = bits.chunk_bits_; bit-- > 0;) {
-      const std::size_t half = std::size_t{1} << bit;
-      double sum = 0.0;
-      for (std::size_t v = 0; v < half; ++v) {
-        sum += value[v + half];
-        value[v] += value[v + half];
-      }
-      sums[bit] = sum;
-    }
+    std::fill_n(sums, 8, 0.0);
+    add_sums_by_bit(value.data(), bits.chunk_bits_, std::integral_constant<std::size_t, 1>{}, sums);
   };
   double forward[8], backward[8];
   std::size_t a = 0, b = 1;

@@ -344,7 +344,8 @@ Result fit_data(const Dataset& data, const Options& options, const Run& run, con
     membership->mean_weights = parameters.weights;
     membership->ridge = known->logit->ridge();
     if (result.errors) {
-      const auto known_size = static_cast<Eigen::Index>(known->logit->size()), at = static_cast<Eigen::Index>(num * data.num_items());
+      const auto known_size = static_cast<Eigen::Index>(known->logit->size()),
+                 at = static_cast<Eigen::Index>(num * data.num_items());
       const RowMatrix covariance = known->logit->unstandardised(result.errors->covariance.block(at, at, known_size, known_size));
       membership->covariance.assign(covariance.data(), covariance.data() + covariance.size());
     }

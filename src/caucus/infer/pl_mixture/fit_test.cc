@@ -378,9 +378,9 @@ TEST(Family, RefusesByNameAndLoadsAHandWrittenModel) {
     EXPECT_NE(std::string(error.what()).find("em-lsr"), std::string::npos);
     EXPECT_NE(std::string(error.what()).find("ties"), std::string::npos);
   }
-  const ModelDocument written = ModelDocument::parse(
-      R"({"schema":"caucus.model/1","family":"pl","items":["a","b"],"components":[{"weight":0.25,"utilities":[1,0]},{"weight":0.75,"utilities":[0,0]}]})",
-      "test");
+  const ModelDocument written = ModelDocument::parse(R"({"schema":"caucus.model/1","family":"pl","items":["a","b"],"components":)"
+                                                     R"([{"weight":0.25,"utilities":[1,0]},{"weight":0.75,"utilities":[0,0]}]})",
+                                                     "test");
   const auto model = family->load(written.record());
   Dataset data = from_orders(2, {{0, 1}});
   data.items = {"a", "b"};

@@ -8,6 +8,7 @@
 
 #include "caucus/base/parallel.h"
 #include "caucus/base/random.h"
+#include "caucus/infer/chains.h"
 #include "caucus/infer/pl_mixture/log_buffer.h"
 #include "caucus/infer/pl_mixture/thread_limits.h"
 #include "caucus/model/assignment.h"
@@ -170,10 +171,6 @@ class BlockSweep {
   std::vector<char> mark_;
 };
 
-}  // namespace
-
-namespace {
-
 // A group for each voter, drawn from the memberships; a voter of weight w is w voters, one multinomial draw.
 Objective::VoterStep draw_voters(const Objective& objective, const GibbsState& state, std::uint64_t seed, std::uint64_t sweep) {
   const std::size_t n = objective.num_items(), num = state.weights.size();
@@ -283,33 +280,51 @@ double gibbs_sweep(const Objective& objective, const GibbsOptions& options, std:
   return loglik;
 }
 
+namespace {
+
+class GibbsChain {
+ public:
+  GibbsChain(const Objective& objective, const GibbsOptions& options, const Parameters& start, std::uint64_t seed)
+      : objective_(objective), options_(options), seed_(seed), state_{start.weights, {}} {
+    for (double utility : start.utilities) state_.worths.push_back(std::exp(utility));
+  }
+
+  std::vector<Parameters> kept;
+  std::vector<double> loglik;  // of the draws kept, but for the last one
+
+  bool sweep(bool, const AskToStop&) {
+    now_ = gibbs_sweep(objective_, options_, seed_, sweeps_++, state_);
+    // The log-likelihood is that of the state before: the previous draw, if it was kept.
+    if (!kept.empty()) loglik.push_back(now_);
+    return true;
+  }
+  void keep(int) {
+    Parameters draw(state_.weights.size(), objective_.num_items());
+    draw.weights = state_.weights;
+    for (std::size_t j = 0; j < state_.worths.size(); ++j) draw.utilities[j] = std::log(state_.worths[j]);
+    draw.center_all();
+    kept.push_back(std::move(draw));
+  }
+  double objective() const { return now_; }
+
+ private:
+  const Objective& objective_;
+  const GibbsOptions& options_;
+  std::uint64_t seed_, sweeps_ = 0;
+  GibbsState state_;
+  double now_ = 0.0;
+};
+
+}  // namespace
+
 GibbsDraws gibbs_chain(const Objective& objective, const GibbsOptions& options, const Parameters& start, const Run& run) {
   for (double weight : objective.batch().weights)
     if (weight != std::floor(weight))
       throw DataError(fmt::format("{}: method gibbs takes whole-number weights only, but one is {}; choose method em",
                                   objective.data().source, weight));
-  GibbsState state{start.weights, {}};
-  for (double utility : start.utilities) state.worths.push_back(std::exp(utility));
-  GibbsDraws draws;
-  draws.stop_reason = StopReason::iteration_limit;
-  for (int sweep = 0; sweep < options.sweeps; ++sweep) {
-    const double loglik = gibbs_sweep(objective, options, run.seed, static_cast<std::uint64_t>(sweep), state);
-    draws.sweeps = sweep + 1;
-    // The log-likelihood is that of the state before: the previous draw, if it was kept.
-    if (!draws.kept.empty()) draws.loglik.push_back(loglik);
-    if (sweep >= options.burnin) {
-      Parameters draw(state.weights.size(), start.num_items);
-      draw.weights = state.weights;
-      for (std::size_t j = 0; j < state.worths.size(); ++j) draw.utilities[j] = std::log(state.worths[j]);
-      draw.center_all();
-      draws.kept.push_back(std::move(draw));
-    }
-    StopReason why = StopReason::converged;
-    if ((sweep + 1) % 16 == 0 && run.report({"sweep", sweep + 1, options.sweeps, loglik}, why) == Flow::stop) {
-      draws.stop_reason = why;
-      break;
-    }
-  }
+  GibbsChain chain(objective, options, start, run.seed);
+  const ChainsDone done = run_chains(std::span(&chain, 1), {options.sweeps, options.burnin, 1}, run);
+  GibbsDraws draws{std::move(chain.kept), std::move(chain.loglik), done.stop_reason, done.least()};
   if (!draws.kept.empty()) draws.loglik.push_back(objective.evaluate(draws.kept.back()).loglik);
   return draws;
 }

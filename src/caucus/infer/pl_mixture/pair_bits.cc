@@ -1,39 +1,13 @@
 #include "caucus/infer/pl_mixture/pair_bits.h"
 
 #include <algorithm>
-#include <array>
 #include <bit>
-#include <type_traits>
 
+#include "caucus/base/bit_tables.h"
 #include "caucus/base/parallel.h"
 #include "caucus/infer/pl_mixture/eigen_index.h"
 
 namespace caucus::pl_mixture {
-
-namespace {
-
-// Calls body with the number of lanes as a constant where it is a common one: the sums below are then a few vector operations each.
-template <class Body>
-void with_lanes(std::size_t lanes, Body&& body) {
-  switch (lanes) {
-    case 1:
-      return body(std::integral_constant<std::size_t, 1>{});
-    case 2:
-      return body(std::integral_constant<std::size_t, 2>{});
-    case 3:
-      return body(std::integral_constant<std::size_t, 3>{});
-    case 4:
-      return body(std::integral_constant<std::size_t, 4>{});
-    case 6:
-      return body(std::integral_constant<std::size_t, 6>{});
-    case 8:
-      return body(std::integral_constant<std::size_t, 8>{});
-    default:
-      return body(lanes);
-  }
-}
-
-}  // namespace
 
 PairBits::PairBits(const Dataset& data, std::span<const std::uint32_t> rankings, int threads)
     : num_items_(data.num_items()), count_(rankings.size()), threads_(threads) {
@@ -123,17 +97,7 @@ RowMatrix PairBits::plane_transposed_times(const std::vector<std::uint8_t>& plan
           double* to = &table[values[l] * lanes];
           for (std::size_t t = 0; t < lanes; ++t) to[t] += from[t];
         }
-        // The sum over all bytes with a bit, from the highest bit down; the half with it is then folded onto the half without.
-        for (std::size_t bit = 8; bit-- > 0;) {
-          double* to = result.data() + (byte * 8 + bit) * lanes;
-          const std::size_t half = std::size_t{1} << bit;
-          for (std::size_t v = 0; v < half; ++v)
-            for (std::size_t t = 0; t < lanes; ++t) {
-              const double value = table[(v + half) * lanes + t];
-              to[t] += value;
-              table[v * lanes + t] += value;
-            }
-        }
+        add_sums_by_bit(table.data(), 8, lanes, result.data() + byte * 8 * lanes);
       }
     });
   });

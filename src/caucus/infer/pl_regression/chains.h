@@ -1,4 +1,4 @@
-// Runs chains side by side, keeps their draws, and saves and resumes them to the same bits.
+// Draws of the regression's chains, run by infer/chains.h.
 //
 // A Chain has sweep(bool adapt), coefficients(), hyper(), loglik(), save(Saver&) and load(Loader&).
 #pragma once
@@ -6,24 +6,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
 
-#include "caucus/base/parallel.h"
-#include "caucus/infer/checkpoint.h"
-#include "caucus/infer/run.h"
+#include "caucus/infer/chains.h"
 #include "caucus/model/pl_regression_features.h"
 
 namespace caucus::pl_regression {
-
-struct ChainPlan {
-  int iterations = 10000;  // burn-in included
-  int burnin = 5000;
-  int thin = 1;
-};
 
 struct ChainDraws {
   std::vector<float> values;   // one draw after the other, row-major
@@ -58,57 +49,55 @@ struct Checkpointing {
 // More sweeps go on where a checkpoint ends; burn-in, thinning and the number of chains must be the same.
 std::optional<Checkpoint> checkpoint_of(const Checkpointing& checkpoints, const ChainPlan& plan, std::size_t num_chains);
 
-// The stop reason of a complete run is `iteration_limit`. The observer is called from the calling thread, about four times a
-// second.
+// A chain whose draws are kept.
+template <class Chain>
+struct RecordedChain {
+  Chain& chain;
+  ChainDraws& draws;
+
+  bool sweep(bool burnin, const AskToStop&) {
+    chain.sweep(burnin);
+    if (burnin) return true;
+    const double* values = chain.coefficients().data();
+    for (std::size_t j = 0; j < draws.sum.size(); ++j) draws.sum[j] += values[j];
+    draws.hyper_sum += chain.hyper();
+    ++draws.num_summed;
+    return true;
+  }
+  void keep(int) {
+    const double* values = chain.coefficients().data();
+    const std::size_t end = draws.values.size();
+    draws.values.resize(end + draws.sum.size());
+    for (std::size_t j = 0; j < draws.sum.size(); ++j) draws.values[end + j] = static_cast<float>(values[j]);
+    draws.hyper.push_back(chain.hyper());
+    draws.loglik.push_back(chain.loglik());
+  }
+  double objective() const { return chain.loglik(); }
+  void save(Saver& state) const {
+    state(draws);
+    chain.save(state);
+  }
+  void load(Loader& state) {
+    state(draws);
+    chain.load(state);
+  }
+};
+
 template <class Chain>
 Posterior run_chains(std::vector<Chain>& chains, const ChainPlan& plan, const Run& run, const Checkpointing& checkpoints = {}) {
   Posterior posterior;
   posterior.chains.resize(chains.size());
   posterior.num_coefficients = static_cast<std::size_t>(chains[0].coefficients().size());
-  for (ChainDraws& draws : posterior.chains) draws.sum.assign(posterior.num_coefficients, 0.0);
-  const std::optional<Checkpoint> checkpoint = checkpoint_of(checkpoints, plan, chains.size());
-  if (checkpoint)
-    checkpoint->resume([&](Loader& state) {
-      state(posterior.iterations, posterior.chains);
-      for (Chain& chain : chains) chain.load(state);
-    });
-  double last_saved = run.seconds();
-  int segment = 1;
-  while (posterior.iterations < plan.iterations) {
-    const int todo = std::min(segment, plan.iterations - posterior.iterations);
-    const double begun = run.seconds();
-    parallel_for(chains.size(), run.threads, [&](std::size_t c) {
-      ChainDraws& draws = posterior.chains[c];
-      for (int i = 0; i < todo; ++i) {
-        const int iteration = posterior.iterations + i;
-        chains[c].sweep(iteration < plan.burnin);
-        if (iteration < plan.burnin) continue;
-        const double* values = chains[c].coefficients().data();
-        for (std::size_t j = 0; j < draws.sum.size(); ++j) draws.sum[j] += values[j];
-        draws.hyper_sum += chains[c].hyper();
-        if (draws.num_summed++ % plan.thin != 0) continue;
-        const std::size_t end = draws.values.size();
-        draws.values.resize(end + draws.sum.size());
-        for (std::size_t j = 0; j < draws.sum.size(); ++j) draws.values[end + j] = static_cast<float>(values[j]);
-        draws.hyper.push_back(chains[c].hyper());
-        draws.loglik.push_back(chains[c].loglik());
-      }
-    });
-    posterior.iterations += todo;
-    // Segments of about a quarter of a second: the chains do not see where they are cut.
-    const double seconds = run.seconds() - begun;
-    segment = std::clamp(static_cast<int>(todo * 0.25 / std::max(seconds, 1e-6)), 1, 4 * segment);
-    const Flow flow = run.report({"sweep", posterior.iterations, plan.iterations, chains[0].loglik()}, posterior.stop_reason);
-    const bool over = flow == Flow::stop || posterior.iterations == plan.iterations;
-    if (checkpoint && (over || run.seconds() - last_saved > checkpoints.every)) {
-      Saver state;
-      state(posterior.iterations, posterior.chains);
-      for (const Chain& chain : chains) chain.save(state);
-      checkpoint->save(state);
-      last_saved = run.seconds();
-    }
-    if (flow == Flow::stop) break;
+  std::vector<RecordedChain<Chain>> recorded;
+  for (std::size_t c = 0; c < chains.size(); ++c) {
+    posterior.chains[c].sum.assign(posterior.num_coefficients, 0.0);
+    recorded.push_back({chains[c], posterior.chains[c]});
   }
+  const std::optional<Checkpoint> checkpoint = checkpoint_of(checkpoints, plan, chains.size());
+  const ChainsDone done =
+      caucus::run_chains(std::span(recorded), plan, run, {checkpoint ? &*checkpoint : nullptr, checkpoints.every});
+  posterior.iterations = done.least();
+  posterior.stop_reason = done.stop_reason;
   return posterior;
 }
 

@@ -29,11 +29,11 @@ int automatic_thin(const Options& options, int burnin, std::size_t num_coefficie
 
 ChainPlan chain_plan(const Options& options, std::size_t num_coefficients) {
   ChainPlan plan;
-  plan.iterations = options.sweeps;
+  plan.sweeps = options.sweeps;
   plan.burnin = options.burnin.value_or(options.sweeps / 2);
-  if (plan.burnin >= plan.iterations)
+  if (plan.burnin >= plan.sweeps)
     throw UsageError(
-        fmt::format("burnin = {} leaves none of {} sweeps; --sweeps counts the burn-in too", plan.burnin, plan.iterations));
+        fmt::format("burnin = {} leaves none of {} sweeps; --sweeps counts the burn-in too", plan.burnin, plan.sweeps));
   plan.thin = options.thin.value_or(automatic_thin(options, plan.burnin, num_coefficients));
   return plan;
 }
