@@ -1,5 +1,5 @@
 # 'make demo' and 'make test' install what is missing, build and run. The rest are shortcuts.
-.PHONY: demo serve test tidy test-report test-serve wheel validate mutations build bench reproduce hunt fuzz asan tsan coverage docs format clean
+.PHONY: demo serve test tidy test-report test-serve wheel test-wheel validate mutations build bench reproduce hunt fuzz asan tsan coverage docs format clean
 JOBS ?= $(shell nproc)
 CAUCUS = build/release/caucus
 
@@ -100,6 +100,11 @@ coverage:
 wheel:
 	@scripts/install-deps.sh python
 	@scripts/wheel.sh build/wheels
+
+# That wheel in an empty environment; and 'pip install .' in a fresh clone with build isolation, and of the sdist, which compile everything again.
+test-wheel: wheel
+	@scripts/test-wheel.sh .
+	@scripts/test-install.sh
 
 # The generated documentation and the Python estimators. Tests fail when they are stale.
 docs:

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "caucus/data/connectivity.h"
+#include "caucus/data/per_voter.h"
 #include "commands.h"
 
 namespace caucus::cli {
@@ -36,18 +37,6 @@ nlohmann::ordered_json ranking_json(RankingView ranking, const std::vector<std::
     for (const ItemId item : group) groups.back().push_back(names[item]);
   });
   return groups;
-}
-
-struct PerVoter {
-  std::size_t least = 0, most = 0;
-  double mean = 0.0;
-};
-PerVoter rankings_per_voter(const Voters& voters) {
-  std::vector<std::size_t> counts(voters.size(), 0);
-  for (const std::uint32_t voter : voters.of_row) ++counts[voter];
-  double sum = 0.0;
-  for (std::size_t v = 0; v < counts.size(); ++v) sum += voters.weights[v] * static_cast<double>(counts[v]);
-  return {*std::ranges::min_element(counts), *std::ranges::max_element(counts), sum / voters.total_weight()};
 }
 
 nlohmann::ordered_json info_json(const Dataset& data, const DataTraits& found, const Connectivity& graph,

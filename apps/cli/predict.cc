@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "caucus/base/error.h"
+#include "caucus/evaluate/predict_items.h"
 #include "caucus/evaluate/predict_voters.h"
 #include "caucus/evaluate/regression_scores.h"
 #include "caucus/io/csv.h"
@@ -70,50 +71,27 @@ std::optional<nlohmann::json> read_group_model(const std::string& path) {
   return json;
 }
 
-// Utilities of items that nobody has ranked, in every group, on the scale on which the mean of the model's items is zero.
-void run_predict_items(const PredictFlags& flags, const nlohmann::json& known, Context& context) {
-  std::vector<DesignTerm> terms;
-  std::vector<double> center;
-  std::vector<std::vector<double>> coefficients, errors;
-  try {
-    for (const nlohmann::json& one : known.at("terms")) {
-      DesignTerm term;
-      term.name = one.at("name").get<std::string>();
-      if (one.contains("levels")) term.levels = one["levels"].get<std::vector<std::string>>();
-      term.arithmetic = one.value("arithmetic", false);
-      terms.push_back(std::move(term));
-    }
-    center = known.at("center").get<std::vector<double>>();
-    coefficients = known.at("coefficients").get<std::vector<std::vector<double>>>();
-    for (const nlohmann::json& row : known.at("standard_errors"))
-      for (auto& list = errors.emplace_back(); const nlohmann::json& value : row)
-        list.push_back(value.is_number() ? value.get<double>() : 0.0);
-  } catch (const nlohmann::json::exception&) {
-    throw DataError(flags.model + ": item_utilities: expected terms, center, coefficients and standard_errors");
-  }
-  const CovariateDesign design = CovariateDesign::from_parts(std::move(terms), false, MissingValues::error);
+// Utilities of items that nobody has ranked, in every group.
+void run_predict_items(const PredictFlags& flags, Context& context) {
+  const Source model = Source::open(flags.model);
   const Table table = rows_of(flags, context);
-  const CovariateDesign::Encoded encoded =
-      design.encode(table.columns, [&](std::size_t row) { return fmt::format("{}: row {}", table.source, row + 1); });
-  for (const std::string& one : encoded.warnings) warning(context, one);
+  std::vector<std::string> warnings;
+  const std::vector<std::vector<Predicted>> predictions =
+      predict_items(model.text(), flags.model, table.columns, table.source, warnings);
+  for (const std::string& one : warnings) warning(context, one);
   std::string csv = "row";
-  for (std::size_t k = 1; k <= coefficients.size(); ++k) csv += fmt::format(",u{},u{}_low,u{}_high", k, k, k);
+  for (std::size_t k = 1; !predictions.empty() && k <= predictions[0].size(); ++k)
+    csv += fmt::format(",u{},u{}_low,u{}_high", k, k, k);
   csv += '\n';
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
-  for (std::size_t row = 0; row < table.num_rows; ++row) {
+  for (std::size_t row = 0; row < predictions.size(); ++row) {
     csv += std::to_string(row + 1);
     std::vector<double> utilities, low, high;
-    for (std::size_t k = 0; k < coefficients.size(); ++k) {
-      double utility = 0.0, variance = 0.0;  // coefficients taken as independent
-      for (std::size_t j = 0; j < std::min({center.size(), coefficients[k].size(), errors[k].size(), design.num_columns()}); ++j) {
-        const double x = encoded.x(static_cast<Eigen::Index>(row), static_cast<Eigen::Index>(j)) - center[j];
-        utility += coefficients[k][j] * x;
-        variance += errors[k][j] * errors[k][j] * x * x;
-      }
-      utilities.push_back(utility);
-      low.push_back(utility - 1.96 * std::sqrt(variance));
-      high.push_back(utility + 1.96 * std::sqrt(variance));
-      csv += fmt::format(",{:.6g},{:.6g},{:.6g}", utility, low.back(), high.back());
+    for (const Predicted& one : predictions[row]) {
+      utilities.push_back(one.value);
+      low.push_back(one.low);
+      high.push_back(one.high);
+      csv += fmt::format(",{:.6g},{:.6g},{:.6g}", one.value, one.low, one.high);
     }
     csv += '\n';
     rows.push_back({{"row", row + 1}, {"utilities", utilities}, {"low", low}, {"high", high}});
@@ -130,8 +108,7 @@ void run_predict_items(const PredictFlags& flags, const nlohmann::json& known, C
 void run_predict_voters(const PredictFlags& flags, const nlohmann::json& file, Context& context) {
   const LoadedModel loaded = load_model(flags.model);
   const FittedModel& model = *loaded.model;
-  if (model.membership() == nullptr && file.contains("item_utilities"))
-    return run_predict_items(flags, file["item_utilities"], context);
+  if (model.membership() == nullptr && file.contains("item_utilities")) return run_predict_items(flags, context);
   if (model.membership() == nullptr)
     throw DataError(
         fmt::format("{}: the groups of this model do not depend on anything known of a voter; fit it with --membership, or with "

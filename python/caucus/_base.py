@@ -3,123 +3,31 @@
 from __future__ import annotations
 
 import html
-import inspect
 import json
 import numbers
 import os
-import sys
-import warnings as python_warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 
 from . import _core
-from ._errors import CaucusWarning, DataError, NotFittedError, UsageError
+from ._errors import DataError, UsageError
+from ._fitted import Array, FittedAttributes, Labels
 from ._frame import Frame
 from ._optional import require
+from ._parameters import seed_of, tables_as_files, warn_all
 from ._progress import Progress, running
 from ._rankings import Rankings, as_rankings
+from ._sources import column_names, is_frame
+from ._tables import covariates_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["RankingModel"]
+__all__ = ["RankingModel", "load"]
 
-Array = np.ndarray[Any, np.dtype[np.float64]]
-Labels = np.ndarray[Any, np.dtype[np.int64]]
-Self = TypeVar("Self", bound="Parameters")
 SelfModel = TypeVar("SelfModel", bound="RankingModel")
-
-
-def seed_of(random_state: Any) -> int:
-    """The seed that a ``random_state`` stands for: 1 for None, so that every result can be had again."""
-    if random_state is None:
-        return 1
-    if isinstance(random_state, numbers.Integral) and not isinstance(random_state, bool):
-        if random_state < 0:
-            raise UsageError(f"random_state = {random_state}: expected a number not below 0")
-        return int(random_state)
-    if isinstance(random_state, np.random.Generator):
-        return int(random_state.integers(2**32))
-    if isinstance(random_state, np.random.RandomState):
-        return int(random_state.randint(2**31 - 1))
-    raise UsageError(f"random_state = {random_state!r}: expected a whole number, None or a generator of numpy")
-
-
-def text_of(name: str, value: Any) -> str:
-    """An option's value as the tables of the library read it."""
-    if isinstance(value, (bool, np.bool_)):
-        return "on" if value else "off"
-    if isinstance(value, numbers.Integral):
-        return str(int(value))
-    if isinstance(value, numbers.Real):
-        number = float(value)
-        return str(int(number)) if number.is_integer() and abs(number) < 1e15 else repr(number)
-    if isinstance(value, (str, os.PathLike)):
-        return os.fspath(value)
-    if isinstance(value, Iterable):
-        return ",".join(text_of(name, one) for one in value)
-    raise UsageError(f"{name} = {value!r}: expected a number, a text, True or False")
-
-
-class Parameters:
-    """Parameters as scikit-learn knows them: those of ``__init__``, kept as they were given."""
-
-    @classmethod
-    def _defaults(cls) -> dict[str, Any]:
-        parameters = list(inspect.signature(cls.__init__).parameters.values())[1:]
-        return {parameter.name: parameter.default for parameter in parameters if parameter.kind is not parameter.VAR_KEYWORD}
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The parameters by name."""
-        return {name: getattr(self, name) for name in self._defaults()}
-
-    def set_params(self: Self, **params: Any) -> Self:
-        """Sets parameters by name."""
-        known = self._defaults()
-        for name, value in params.items():
-            if name not in known:
-                raise UsageError(f"Invalid parameter {name!r} for estimator {self!r}. Valid parameters are: {sorted(known)!r}.")
-            setattr(self, name, value)
-        return self
-
-    def _call(self) -> str:
-        given = [f"{name}={value!r}" for name, value in self.get_params().items() if not _same(value, self._defaults()[name])]
-        return f"{type(self).__name__}({', '.join(given)})"
-
-    def __repr__(self) -> str:
-        return self._call()
-
-    def _options(self, own: Iterable[str]) -> dict[str, str]:
-        """The options that differ from their defaults, as text; the library's tables check them."""
-        defaults = self._defaults()
-        options = {}
-        for name in own:
-            value = getattr(self, name)
-            if value is not None and not _same(value, defaults[name]):
-                options[name.replace("_", "-")] = text_of(name, value)
-        return options
-
-
-def _same(value: Any, default: Any) -> bool:
-    return type(value) is type(default) and bool(value == default)
-
-
-def warn_all(messages: Iterable[str], stacklevel: int = 3) -> None:
-    """Passes warnings of the library on."""
-    for message in messages:
-        python_warnings.warn(message, CaucusWarning, stacklevel=stacklevel + 1)
-
-
-def not_fitted(estimator: object) -> Exception:
-    """The exception for an estimator that is not fitted; scikit-learn's too, where it is loaded."""
-    words = f"This {type(estimator).__name__} instance is not fitted yet: call fit first"
-    known = sys.modules.get("sklearn.exceptions")
-    if known is None:
-        return NotFittedError(words)
-    both: type[Exception] = type("NotFittedError", (NotFittedError, known.NotFittedError), {})
-    return both(words)
 
 
 def report_page(
@@ -164,7 +72,7 @@ def arviz_of(draws: dict[str, Array]) -> Any:
         return arviz.from_dict({"posterior": draws})
 
 
-class RankingModel(Parameters):
+class RankingModel(FittedAttributes):
     """A model of rankings: the base of the estimators. Use one of its subclasses.
 
     Attributes that end in an underscore are there once the model is fitted; groups come largest first, everywhere.
@@ -179,7 +87,6 @@ class RankingModel(Parameters):
     time_limit: float | None
     progress: Progress
 
-    _model: _core.Model
     _rankings: Rankings | None = None
 
     # ---- fitting -----------------------------------------------------------------------------------------------------------------
@@ -193,7 +100,7 @@ class RankingModel(Parameters):
             Arrays and frames too, where ``arrays`` says what they hold.
         y : ignored
         sample_weight : array of numbers, optional
-            Weights in the place of those that ``X`` has.
+            Weights in the place of those that ``X`` has; the rows of a voter have the same one.
 
         Ctrl-C, or a progress function that raises, ends the fit: what was found by then stays in the estimator (``stop_reason_`` is
         ``"interrupted"``), and the exception goes on its way.
@@ -203,9 +110,9 @@ class RankingModel(Parameters):
             rankings = rankings.with_weights(sample_weight)
             if not rankings.num_rankings:
                 raise DataError("sample_weight: every weight is zero, or every ranking is blank")
-        options = self._options(self._own)
-        with running(seed_of(self.random_state), self.threads, self.time_limit, self.progress) as run:
-            model, raised = _core.fit(rankings._data, self._family, options, run, f"caucus.{self._call()}.fit")
+        seed = seed_of(self.random_state)
+        with tables_as_files(self, self._own) as (options, recorded), running(seed, self.threads, self.time_limit, self.progress) as run:
+            model, raised = _core.fit(rankings._data, self._family, options, run, f"caucus.{self._call()}.fit", recorded)
         self._take(model, rankings)
         warn_all(self.warnings_)
         if raised is not None:
@@ -225,26 +132,26 @@ class RankingModel(Parameters):
     def __sklearn_is_fitted__(self) -> bool:
         return "_model" in self.__dict__
 
-    def _fitted(self) -> _core.Model:
-        if "_model" not in self.__dict__:
-            raise not_fitted(self)
-        return self._model
-
     def _match(self, X: Any) -> Rankings:
         model = self._fitted()
         if isinstance(X, np.ndarray) and self.arrays in ("ranks", "ratings") and X.ndim == 2 and X.shape[1] != len(model.items):
             raise DataError(f"X has {X.shape[1]} features, but {type(self).__name__} is expecting {len(model.items)} features as input")
-        return as_rankings(X, arrays=self.arrays, items=model.items, unranked=model.unranked)
+        return as_rankings(X, arrays=self.arrays, items=model.items, unranked=model.unranked, model=model)
 
     # ---- what the model says of rankings -----------------------------------------------------------------------------------------
 
     def predict_proba(self, X: Any) -> Array:
-        """The probability that a ranking belongs to each group: one row per ranking, NaN for blank ballots."""
+        """The probability that a ranking belongs to each group: one row per ranking, NaN for blank ballots.
+
+        Where ``X`` has voters, one row per voter, in the order of ``X.voters``: that of their first rankings, then those whose rankings
+        are all blank, with NaN.
+        """
         rankings = self._match(X)
         return self._fitted().memberships(rankings._data, self.threads)
 
     def predict(self, X: Any) -> Labels:
-        """The likeliest group of every ranking, from 0; -1 for blank ballots. (The command line counts groups from 1.)"""
+        """The likeliest group of every ranking (of every voter, where ``X`` has voters), from 0; -1 for blank ballots. (The command line
+        counts groups from 1.)"""
         memberships = self.predict_proba(X)
         blank = np.isnan(memberships[:, 0])
         labels: Labels = np.where(blank[:, None], 0.0, memberships).argmax(axis=1).astype(np.int64)
@@ -252,202 +159,95 @@ class RankingModel(Parameters):
         return labels
 
     def score_samples(self, X: Any) -> Array:
-        """The log-probability of every ranking; NaN for blank ballots."""
+        """The log-probability of every ranking, or of all rankings of every voter, in the order of ``X.voters``; NaN for blank ballots."""
         rankings = self._match(X)
         return self._fitted().log_probs(rankings._data, self.threads)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """The mean log-probability of a ranking, weighted: higher is better, also on rankings that the fit has not seen."""
+        """The mean log-probability of a ranking (of a voter, where ``X`` has voters), weighted: higher is better, also on rankings that
+        the fit has not seen."""
         rankings = self._match(X)
         if sample_weight is not None:
             rankings = rankings.with_weights(sample_weight)
-        scores, weights = self.score_samples(rankings), rankings.weights
+        scores, weights = self.score_samples(rankings), rankings._unit_weights()
         listed = ~np.isnan(scores)
         total = weights[listed].sum()
         return float((scores[listed] * weights[listed]).sum() / total) if total > 0 else 0.0
 
-    def sample(self, n_samples: int = 1, *, random_state: Any = None, length: int = 0) -> tuple[Rankings, Labels]:
-        """Draws rankings from the model, and the group of each. ``length``: list only so many items; 0: all."""
+    def sample(
+        self, n_samples: int = 1, *, random_state: Any = None, length: int = 0, per_voter: int | tuple[int, int] | None = None, menu: int = 0
+    ) -> tuple[Rankings, Labels]:
+        """Draws rankings from the model, and the group of each.
+
+        Parameters
+        ----------
+        n_samples : int
+            How many rankings, or voters with ``per_voter`` or ``menu``.
+        random_state : seed
+        length : int
+            List only so many items; 0: all.
+        per_voter : int, or the least and the most
+            Every voter casts so many rankings, all from one group; the groups are then the voters'.
+        menu : int
+            Each ranking orders so many items chosen at random (2: battles); the others are absent.
+        """
         if n_samples < 1:
             raise UsageError(f"n_samples = {n_samples}: expected at least 1")
-        data, labels = self._fitted().sample(n_samples, seed_of(random_state), length, self.threads)
+        seed = seed_of(random_state)
+        if per_voter is None and not menu:
+            data, labels = self._fitted().sample(n_samples, seed, length, self.threads)
+        else:
+            each = 1 if per_voter is None else per_voter
+            least, most = each if isinstance(each, tuple) else (each, each)
+            if not 1 <= least <= most:
+                raise UsageError(f"per_voter = {per_voter}: expected a number from 1 on, or the least and the most")
+            data, labels = self._fitted().sample_voters(n_samples, least, most, menu, seed, length, self.threads)
         return Rankings._wrap(data), labels.astype(np.int64)
 
-    # ---- what was fitted ---------------------------------------------------------------------------------------------------------
+    def predict_voters(self, table: Any) -> Frame:
+        """The groups and preferences of voters of whom no ranking is known, from a model fitted with ``membership``.
 
-    def to_dict(self) -> dict[str, Any]:
-        """The model file, as Python objects (docs/model-file.md)."""
-        model: dict[str, Any] = json.loads(self._fitted().text)
-        return model
+        Parameters
+        ----------
+        table : frame or mapping of columns
+            What is known of them: the columns of the formula, one row per voter.
 
-    def _content(self) -> dict[str, Any]:
-        if "_file" not in self.__dict__:
-            self.__dict__["_file"] = self.to_dict()
-        content: dict[str, Any] = self.__dict__["_file"]
-        return content
+        Returns
+        -------
+        Frame
+            ``group``, the likeliest; ``p0``, ``p1``, ... the probabilities of the groups; ``u_ITEM`` the expected utility of every item; each
+            with the ends of its 95 % interval under ``_low`` and ``_high``.
+        """
+        found = self._fitted().predict_voters(_one_row_each(table))
+        warn_all(found["warnings"], 2)
+        groups = found["groups"]
+        columns: dict[str, Any] = {"group": groups["value"].argmax(axis=1).astype(np.int64)}
+        columns |= _with_intervals([f"p{group}" for group in range(self.n_components_)], groups)
+        return Frame(columns | _with_intervals([f"u_{item}" for item in self.items_], found["utilities"]))
 
-    @property
-    def items_(self) -> list[str]:
-        """The names of the items."""
-        return self._fitted().items
+    def predict_items(self, table: Any) -> Frame:
+        """What items that nobody has ranked are worth to each group, from a model fitted with ``utilities``.
 
-    @property
-    def n_features_in_(self) -> int:
-        """The number of items."""
-        return len(self._fitted().items)
+        Parameters
+        ----------
+        table : frame or mapping of columns
+            What is known of them: the columns of the formula, one row per item.
 
-    @property
-    def n_components_(self) -> int:
-        """The number of groups."""
-        return self._fitted().num_components
-
-    @property
-    def weights_(self) -> Array:
-        """The share of the ballots in each group."""
-        components = self._content()["components"]
-        return np.array([component.get("weight", 1.0 / len(components)) for component in components])
-
-    @property
-    def orders_(self) -> list[list[str]]:
-        """The items of each group, best first: its consensus, or by utility."""
-        items = self.items_
-        return [[items[item] for item in order] for order in self._fitted().orders]
-
-    @property
-    def utilities_(self) -> Array:
-        """Plackett-Luce: log-worths of the items, one row per group."""
-        return np.array(self._component_values("utilities"), dtype=np.float64)
-
-    @property
-    def standard_errors_(self) -> Array:
-        """Of the utilities; NaN where there is none."""
-        return np.array(self._component_values("standard_errors"), dtype=np.float64)
-
-    @property
-    def consensus_(self) -> Labels:
-        """Mallows: the center of each group, item numbers best first."""
-        return np.array(self._component_values("consensus"), dtype=np.int64)
-
-    @property
-    def theta_(self) -> Any:
-        """Mallows: the dispersion of each group, one number or one per stage; larger is closer to the center."""
-        values = self._component_values("theta")
-        if len({np.size(value) for value in values}) > 1:
-            return [np.array(value, dtype=np.float64) for value in values]
-        return np.array(values, dtype=np.float64)
-
-    def _component_values(self, key: str) -> list[Any]:
-        components = self._content()["components"]
-        if not all(key in component for component in components):
-            raise AttributeError(f"this {type(self).__name__} has no {key}")
-        return [component[key] for component in components]
-
-    @property
-    def summary_(self) -> dict[str, Any]:
-        """How the fit went: the "fit" object of the model file."""
-        summary: dict[str, Any] = self._content().get("fit", {})
-        return summary
-
-    def _number(self, key: str) -> float:
-        value = self.summary_.get(key)
-        return float("nan") if value is None else float(value)
-
-    @property
-    def loglik_(self) -> float:
-        """The log-likelihood of the data, weighted by counts, without a prior or a penalty."""
-        return self._number("loglik")
-
-    @property
-    def aic_(self) -> float:
-        """Akaike's criterion: lower is better."""
-        return self._number("aic")
-
-    @property
-    def bic_(self) -> float:
-        """Schwarz's criterion: lower is better."""
-        return self._number("bic")
-
-    @property
-    def ebic_(self) -> float:
-        """BIC that counts consensus rankings too."""
-        return self._number("ebic")
-
-    @property
-    def icl_(self) -> float:
-        """BIC plus twice the entropy of the memberships."""
-        return self._number("icl")
-
-    @property
-    def n_iter_(self) -> int:
-        """Steps of the fit."""
-        return int(self.summary_.get("iterations", 0))
-
-    @property
-    def stop_reason_(self) -> str:
-        """Why the fit ended: converged, iteration_limit, time_limit, interrupted, closed_form."""
-        return str(self.summary_.get("stop_reason", ""))
-
-    @property
-    def converged_(self) -> bool:
-        """Did the fit come to its end?"""
-        return self.stop_reason_ in ("converged", "closed_form")
-
-    @property
-    def trace_(self) -> Array:
-        """The objective step by step."""
-        return np.array(self.summary_.get("trace", []), dtype=np.float64)
-
-    @property
-    def warnings_(self) -> list[str]:
-        """What the fit warns of, in plain words."""
-        return list(self.summary_.get("warnings", []))
-
-    @property
-    def selection_(self) -> Frame:
-        """The table by which the number of groups was chosen, where it was."""
-        selection = self._content().get("selection")
-        if selection is None:
-            raise AttributeError("the number of groups was given, not chosen")
-        names = [name for name, value in selection["table"][0].items() if not isinstance(value, (list, dict))]
-        return Frame({name: [row.get(name) for row in selection["table"]] for name in names})
-
-    # ---- tables ------------------------------------------------------------------------------------------------------------------
-
-    def places(self, *, random_state: Any = None) -> Frame:
-        """Who comes first and at which place on average, by group: by formula where there is one, else by simulation."""
-        found = self._fitted().places(seed_of(random_state), self.threads)
-        columns: dict[str, list[Any]] = {"group": [], "item": [], "place": [], "first": [], "mean_place": []}
-        for group, one in enumerate(found["groups"]):
-            for place, item in enumerate(one["order"]):
-                columns["group"].append(group)
-                columns["item"].append(self.items_[item])
-                columns["place"].append(place + 1)
-                columns["first"].append(float(one["first"][item]))
-                columns["mean_place"].append(float(one["mean_place"][item]))
-        return Frame(columns)
-
-    def pairs(self, group: int | None = None, *, random_state: Any = None) -> tuple[list[str], Array]:
-        """The probability that the item of a row stands above that of a column, in a group or (None) in all ballots together; the
-        best-placed items, and their names."""
-        found = self._fitted().places(seed_of(random_state), self.threads)
-        one = found["everyone"] if group is None else found["groups"][group]
-        return [self.items_[item] for item in found["pair_items"]], np.array(one["pairs"])
+        Returns
+        -------
+        Frame
+            ``u0``, ``u1``, ...: the utility in every group, on the scale on which the mean of the model's items is zero, with the ends of its
+            95 % interval under ``_low`` and ``_high``.
+        """
+        found = self._fitted().predict_items(_one_row_each(table))
+        warn_all(found["warnings"], 2)
+        return Frame(_with_intervals([f"u{group}" for group in range(self.n_components_)], found))
 
     def check(self, X: Any = None, *, replicates: int = 99, max_ballots: int = 20000, random_state: Any = None) -> Frame:
         """Does the model fit: see :func:`caucus.check`."""
         from ._searches import check
 
         return check(self, X, replicates=replicates, max_ballots=max_ballots, random_state=random_state)
-
-    def summary(self) -> str:
-        """The fit in a few lines of plain words."""
-        fit = self.summary_
-        groups = self.n_components_
-        lines = [f"{groups} group{'s' if groups != 1 else ''} in {fit.get('num_rankings', 0):g} rankings of {len(self.items_)} items: {self._call()}"]
-        lines.append(f"log-likelihood {self.loglik_:.4f}   BIC {self.bic_:.1f}   AIC {self.aic_:.1f}   {self.stop_reason_}")
-        for group, (weight, order) in enumerate(zip(self.weights_, self.orders_)):
-            lines.append(f"Group {group}, {100 * weight:.1f} %: {' > '.join(order[:8])}{' > ...' if len(order) > 8 else ''}")
-        return "\n".join(lines)
 
     # ---- files -------------------------------------------------------------------------------------------------------------------
 
@@ -556,6 +356,22 @@ class RankingModel(Parameters):
             target_tags=TargetTags(required=False),
             input_tags=InputTags(two_d_array=kinds, allow_nan=True),
         )
+
+
+def _one_row_each(table: Any) -> list[Any]:
+    if not is_frame(table):
+        raise UsageError("expected a frame or a mapping of columns, with one row each")
+    single = {name: table[name] for name in column_names(table)} if isinstance(table, Mapping) else None
+    if single and all(isinstance(value, (str, numbers.Real)) for value in single.values()):  # {"age": 31}: one voter
+        table = {name: [value] for name, value in single.items()}
+    return covariates_of(table)
+
+
+def _with_intervals(names: Sequence[str], found: dict[str, Array]) -> dict[str, Array]:
+    columns: dict[str, Array] = {}
+    for place, name in enumerate(names[: found["value"].shape[1]]):
+        columns |= {name: found["value"][:, place], f"{name}_low": found["low"][:, place], f"{name}_high": found["high"][:, place]}
+    return columns
 
 
 def load(path: str | os.PathLike[str]) -> Any:

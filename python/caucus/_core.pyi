@@ -55,7 +55,7 @@ class Data:
 
     def why_no_groups(self) -> str | None: ...
 
-    def item_counts(self) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))]]: ...
+    def item_counts(self) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))]]: ...
 
     def row_rankings(self) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]: ...
 
@@ -73,12 +73,20 @@ class Data:
 
     def write(self, path: str, format: str = 'auto') -> list[str]: ...
 
-    def __getstate__(self) -> tuple[bytes, str]: ...
+    def __getstate__(self) -> tuple[bytes, str, str, list[tuple[str, list[float], list[str]]]]: ...
 
-    def __setstate__(self, arg: tuple[bytes, str], /) -> None: ...
+    def __setstate__(self, arg: tuple[bytes, str, str, Sequence[tuple[str, Sequence[float], Sequence[str]]]], /) -> None: ...
 
-def read(paths: Sequence[str], *, format: str = 'auto', unranked: str | None = None, weight_column: str = '', columns: Sequence[str] = [], contest: str = '', top: int = 0, categories: str = 'auto', drop: Sequence[str] = [], keep: Sequence[str] = [], merge: Sequence[str] = [], rename: Sequence[str] = [], exclude: Sequence[str] = [], items_only: Sequence[str] = []) -> Data:
+class Reading:
+    """How files of rankings are read: the flags of the command line."""
+
+    def __init__(self, *, format: str = 'auto', unranked: str | None = None, weight_column: str = '', columns: Sequence[str] = [], contest: str = '', top: int = 0, categories: str = 'auto', drop: Sequence[str] = [], keep: Sequence[str] = [], merge: Sequence[str] = [], rename: Sequence[str] = [], exclude: Sequence[str] = [], items_only: Sequence[str] = [], voter: str = '', voters_file: str = '') -> None: ...
+
+def read(paths: Sequence[str], reading: Reading) -> Data:
     """Files of rankings, read as one."""
+
+def parse(text: str, name: str, reading: Reading) -> Data:
+    """The text of a file of rankings; the name stands in messages."""
 
 def from_lists(items: Sequence[str], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], entries: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], group_ends: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, unranked: str, weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, covariates: Sequence[tuple[str, Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, Sequence[str] | None]], source: str, first_of_repeated: bool = False) -> Data:
     """Rankings from one list of items and where each ranking begins."""
@@ -105,6 +113,29 @@ def names_nobody(name: str) -> bool:
 
 def format_names() -> list[str]:
     """The formats that files may have."""
+
+def read_table(path: str) -> list[tuple[str, NDArray[numpy.float64] | None, list[str] | None]]:
+    """The columns of a CSV table."""
+
+def with_voters(data: Data, column: str, table: Sequence[tuple[str, Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, Sequence[str] | None]] | None = None, num_rows: int = 0, source: str = 'table of voters') -> Data:
+    """
+    The same rankings with voters named by a covariate, and a table of them.
+    """
+
+def voter_column(data: Data) -> str:
+    """The covariate that names the voters; empty where there are none."""
+
+def voter_names(data: Data) -> list[str]:
+    """The voters by their first ranking, then those of blank rankings only."""
+
+def voter_weights(data: Data) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
+    """How many such voters there are, one number each."""
+
+def voter_of_rows(data: Data) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]:
+    """The place of every row's voter among the names; -1: nobody."""
+
+def known_of_voters(data: Data, table_alone: bool = False) -> dict[str, Any]:
+    """Columns about the voters, by name."""
 
 class RunRequest:
     """What a fit is given besides data and options."""
@@ -139,6 +170,18 @@ class Model:
 
     def sample(self, count: int, seed: int = 1, length: int = 0, threads: int = 0) -> tuple[Data, Annotated[NDArray[numpy.int32], dict(shape=(None,))]]: ...
 
+    def sample_voters(self, voters: int, least: int, most: int, menu: int = 0, seed: int = 1, length: int = 0, threads: int = 0) -> tuple[Data, Annotated[NDArray[numpy.int32], dict(shape=(None,))]]: ...
+
+    def predict_voters(self, columns: list[tuple[str, NDArray[numpy.float64] | None, list[str] | None]]) -> dict[str, Any]: ...
+
+    def predict_items(self, columns: list[tuple[str, NDArray[numpy.float64] | None, list[str] | None]]) -> dict[str, Any]: ...
+
+    def read(self, paths: Sequence[str]) -> Data:
+        """Files of rankings, read as those of the model were."""
+
+    def parse(self, text: str, name: str) -> Data:
+        """The text of such a file."""
+
     def places(self, seed: int = 1, threads: int = 0) -> dict[str, Any]: ...
 
     def __getstate__(self) -> str: ...
@@ -156,12 +199,12 @@ def write_file(path: str, content: str) -> None:
     Writes under a temporary name, then renames: a file is either the old one or the whole new one.
     """
 
-def fit(data: Data, family: str, options: dict[str, str], run: RunRequest, command: str, group_names: list[str] = []) -> tuple[Model, BaseException | None]:
+def fit(data: Data, family: str, options: dict[str, str], run: RunRequest, command: str, recorded: dict[str, str] = {}) -> tuple[Model, BaseException | None]:
     """
-    Fits; the exception, where there is one, is to be raised once the model is kept.
+    Fits; the exception, where there is one, is to be raised once the model is kept. `recorded`: what the model file is to say of an option in the place of its value.
     """
 
-def select(data: Data, family: str, options: dict[str, str], candidates: str, criterion: str, folds: int, holdout: float, one_standard_error: bool, run: RunRequest, command: str) -> tuple[dict[str, Any], Model, BaseException | None]:
+def select(data: Data, family: str, options: dict[str, str], candidates: str, criterion: str, folds: int, holdout: float, one_standard_error: bool, run: RunRequest, command: str, recorded: dict[str, str] = {}) -> tuple[dict[str, Any], Model, BaseException | None]:
     """How many groups."""
 
 def compare(data: Data, contenders: list[str], candidates: str, folds: int, run: RunRequest) -> tuple[dict[str, Any], BaseException | None]:

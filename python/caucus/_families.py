@@ -93,7 +93,7 @@ class PlackettLuceMixture(RankingModel):
         membership: voters of whom something is missing are an error, left out, or taken as average
     dampening : {"off", "on", "by-group"}, default "off"
         later choices may be noisier: an exponent for every stage, the same in all groups or of each
-    items : str, default ""
+    items : path or frame, default ""
         table with one line per item: what is known of the items (with utilities)
     utilities : str, default ""
         what makes an item preferred: columns of the items' table, as in "price + origin"
@@ -148,7 +148,7 @@ class PlackettLuceMixture(RankingModel):
         membership: str | os.PathLike[str] | Sequence[float] = "",
         missing: Literal["error", "drop", "mean"] = "error",
         dampening: Literal["off", "on", "by-group"] = "off",
-        items: str | os.PathLike[str] | Sequence[float] = "",
+        items: Any = "",
         utilities: str | os.PathLike[str] | Sequence[float] = "",
         free_utilities: bool = False,
         free_ridge: float = 1,

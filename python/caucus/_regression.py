@@ -10,9 +10,11 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from . import _core
-from ._base import Array, Parameters, not_fitted, params_of, report_page, seed_of, shown_inline, warn_all
+from ._base import arviz_of, params_of, report_page, shown_inline
 from ._errors import DataError, UsageError
+from ._fitted import Array
 from ._frame import Frame
+from ._parameters import Parameters, not_fitted, seed_of, warn_all
 from ._progress import Progress, running
 from ._rankings import Rankings
 from ._sources import Column, column_names, column_of, covariate_of, is_frame
@@ -193,8 +195,6 @@ class RegressionModel(Parameters):
 
     def to_arviz(self) -> Any:
         """The draws of a sampler, as far as the model file keeps them, as ArviZ's ``InferenceData``."""
-        from ._base import arviz_of
-
         draws = self._content().get("draws")
         if not draws:
             raise UsageError(f"{self._call()} was not fitted by a sampler: there are no draws")

@@ -9,9 +9,10 @@ from typing import Any, Literal
 import numpy as np
 
 from . import _core
-from ._base import RankingModel, of_model, seed_of, text_of, warn_all
+from ._base import RankingModel, of_model
 from ._errors import UsageError
 from ._frame import Frame
+from ._parameters import seed_of, tables_as_files, text_of, warn_all
 from ._progress import Progress, running
 from ._rankings import as_rankings
 
@@ -140,12 +141,12 @@ def select(
     """
     estimator = _estimator(model)
     rankings = as_rankings(X, arrays=arrays or estimator.arrays)
-    options = estimator._options(name for name in estimator._own if name != "components")
+    own = [name for name in estimator._own if name != "components"]
     seed = seed_of(estimator.random_state if random_state is None else random_state)
-    with running(seed, threads, time_limit, progress) as run:
+    with tables_as_files(estimator, own) as (options, recorded), running(seed, threads, time_limit, progress) as run:
         facts, chosen, raised = _core.select(
             rankings._data, estimator._family, options, _candidates(components), criterion, folds, holdout, one_standard_error, run,
-            "caucus.select",
+            "caucus.select", recorded,
         )  # fmt: skip
     fitted = of_model(chosen, rankings)
     warn_all(fitted.warnings_)

@@ -10,7 +10,7 @@ import numpy as np
 from . import _core
 from ._errors import DataError, UsageError
 
-__all__ = ["Column", "ItemNames", "column_of", "column_names", "covariate_of", "factorize", "is_frame", "numbers_of"]
+__all__ = ["Column", "ItemNames", "column_of", "column_names", "covariate_of", "factorize", "is_frame", "numbers_of", "one_chunk", "package_of"]
 
 #: A covariate as the extension takes it: name, numbers, texts; one of the two is None.
 Column = tuple[str, "np.ndarray[Any, np.dtype[np.float64]] | None", "list[str] | None"]
@@ -84,12 +84,18 @@ def factorize(column: Any) -> tuple[np.ndarray[Any, np.dtype[np.int32]], list[st
     return renumbered[codes], names
 
 
+def one_chunk(column: Any) -> Any:
+    """An Arrow column in one piece; where it is one already, without a copy."""
+    if not hasattr(column, "chunks"):
+        return column
+    array = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+    return one_chunk(array) if hasattr(array, "chunks") and array.num_chunks else array
+
+
 def _codes_of(column: Any) -> tuple[np.ndarray[Any, Any], list[Any]]:
     package = package_of(column)
     if package == "pyarrow":
-        array = column.combine_chunks() if hasattr(column, "combine_chunks") else column
-        if hasattr(array, "chunks"):  # a column of no chunks
-            array = array.chunk(0) if array.num_chunks else array
+        array = one_chunk(column)
         if not hasattr(array, "dictionary"):
             array = array.dictionary_encode()
         codes = array.indices.fill_null(-1).to_numpy(zero_copy_only=False)

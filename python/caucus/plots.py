@@ -139,7 +139,7 @@ def plot_memberships(model: RankingModel, X: Any = None, *, names: Sequence[str]
     assert rankings is not None
     memberships, labels = model.predict_proba(rankings), model.predict(rankings)
     listed = labels >= 0
-    surest, weights = memberships[listed].max(axis=1), rankings.weights[listed]
+    surest, weights = memberships[listed].max(axis=1), rankings._unit_weights()[listed]
     drawn: Axes = _axes(ax, 5.2, 3.2)
     groups = range(model.n_components_)
     bins = np.linspace(1.0 / max(2, model.n_components_), 1.0, 21)
@@ -152,7 +152,7 @@ def plot_memberships(model: RankingModel, X: Any = None, *, names: Sequence[str]
         label=_names(model, names),
     )
     drawn.set_xlabel("probability of the likeliest group")
-    drawn.set_ylabel("ballots")
+    drawn.set_ylabel("voters" if rankings.voters else "ballots")
     drawn.legend(frameon=False)
     _tidy(drawn)
     return drawn

@@ -23,6 +23,7 @@
 #include "caucus/infer/family.h"
 #include "caucus/infer/stopping.h"
 #include "caucus/io/io.h"
+#include "caucus/io/table.h"
 #include "caucus/result/fit_summary.h"
 #include "caucus/result/fitted_model.h"
 
@@ -41,19 +42,32 @@ struct Model {
   std::shared_ptr<const FittedModel> model;
   FitSummary summary;
   std::string text;
+  std::optional<ReadOptions> reading;  // how its data were read
+  bool states_unranked = true;
 };
 
 // A column beside the rankings: its name, and numbers or texts.
 using PythonColumn = std::tuple<std::string, std::optional<nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>>,
                                 std::optional<std::vector<std::string>>>;
 std::vector<Column> columns_of(std::vector<PythonColumn> columns);
+Table table_of(std::vector<PythonColumn> columns, std::size_t num_rows, std::string source = "table");
 
 nb::dict family_dict(const FamilyInfo& info);
 
 // From the text of a model file.
 Model parsed_model(std::string text, const std::string& name);
 
+// The rankings as the model numbers its items, checked. Where its groups depend on what is known of a voter and the rankings name
+// none, every row is one. `storage` is filled where the rankings have to be changed.
+const Dataset& matched(const Model& model, const Dataset& data, Dataset& storage);
+// Every row a voter, unless the rankings name their voters.
+const Dataset& with_row_voters(const Dataset& set, Dataset& storage);
+// The rankings as a fit with these options takes them, and how its model file says they were read: as 'caucus fit' has it.
+const Dataset& fitted_data(const Data& data, const OptionMap& options, Dataset& storage);
+ReadOptions fitted_reading(const Data& data, const OptionMap& options);
+
 void bind_data(nb::module_& module);
+void bind_voters(nb::module_& module);
 void bind_models(nb::module_& module);
 void bind_searches(nb::module_& module);
 void bind_report(nb::module_& module);

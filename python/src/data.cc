@@ -7,6 +7,7 @@
 
 #include "caucus/base/error.h"
 #include "caucus/data/connectivity.h"
+#include "caucus/data/per_voter.h"
 #include "caucus/evaluate/identifiable.h"
 #include "caucus/io/arrays.h"
 #include "caucus/io/items.h"
@@ -24,6 +25,14 @@ std::vector<Column> columns_of(std::vector<PythonColumn> columns) {
     if (texts) column.texts = std::move(*texts);
   }
   return all;
+}
+
+Table table_of(std::vector<PythonColumn> columns, std::size_t num_rows, std::string source) {
+  Table table;
+  table.columns = columns_of(std::move(columns));
+  table.num_rows = num_rows;
+  table.source = std::move(source);
+  return table;
 }
 
 namespace {
@@ -47,7 +56,8 @@ Data make_data(Dataset data, ReadOptions reading = {}) {
 ReadOptions reading_of(const std::string& format, const std::optional<std::string>& unranked, const std::string& weight_column,
                        std::vector<std::string> columns, const std::string& contest, std::size_t top, const std::string& categories,
                        std::vector<std::string> drop, std::vector<std::string> keep, std::vector<std::string> merge,
-                       std::vector<std::string> rename, std::vector<std::string> exclude, std::vector<std::string> items_only) {
+                       std::vector<std::string> rename, std::vector<std::string> exclude, std::vector<std::string> items_only,
+                       const std::string& voter, const std::string& voters_file) {
   ReadOptions options;
   options.format = named<Format>("format", format);
   if (unranked) options.unranked = named<Unranked>("unranked", *unranked);
@@ -62,6 +72,8 @@ ReadOptions reading_of(const std::string& format, const std::optional<std::strin
   options.rename = std::move(rename);
   options.exclude = std::move(exclude);
   options.items_only = std::move(items_only);
+  options.voter = voter;
+  options.voters_file = voters_file;
   return options;
 }
 
@@ -173,13 +185,23 @@ nb::dict facts(const Data& data) {
   all["has_ties"] = found.has_ties;
   all["strongly_connected"] = graph.strongly_connected;
   all["connectivity"] = graph.strongly_connected ? std::string() : describe(graph, set);
+  if (set.voters.given()) {
+    const PerVoter per_voter = rankings_per_voter(set.voters);
+    all["num_voters"] = set.voters.total_weight();
+    all["min_per_voter"] = per_voter.least;
+    all["mean_per_voter"] = per_voter.mean;
+    all["max_per_voter"] = per_voter.most;
+  }
   return all;
 }
 
-// First places (a tie for it counts in parts) and listings of every item, in ballots.
-std::pair<OutputVector<double>, OutputVector<double>> item_counts(const Data& data) {
+// First places (a tie for it counts in parts) and listings of every item, in ballots; and the weight of the voters who list it,
+// where there are voters.
+std::tuple<OutputVector<double>, OutputVector<double>, OutputVector<double>> item_counts(const Data& data) {
   const Dataset& set = *data.set;
-  std::vector<double> first(set.num_items(), 0.0), listed(set.num_items(), 0.0);
+  const Voters& voters = set.voters;
+  const std::size_t n = set.num_items();
+  std::vector<double> first(n, 0.0), listed(n, 0.0), by_voters(voters.given() ? n : 0, 0.0);
   for (std::size_t i = 0; i < set.rankings.size(); ++i) {
     bool at_first = true;
     const double weight = set.rankings.weight(i);
@@ -191,14 +213,37 @@ std::pair<OutputVector<double>, OutputVector<double>> item_counts(const Data& da
       at_first = false;
     });
   }
-  return {vector_of(std::move(first)), vector_of(std::move(listed))};
+  std::vector<std::size_t> last(by_voters.size(), voters.size());
+  for (std::size_t v = 0; v < voters.size(); ++v)
+    for (std::size_t j = voters.rankings.begin[v]; j < voters.rankings.begin[v + 1]; ++j)
+      for (const ItemId item : set.rankings[voters.rankings.other[j]].items()) {
+        if (last[item] == v) continue;
+        last[item] = v;
+        by_voters[item] += voters.weights[v];
+      }
+  return {vector_of(std::move(first)), vector_of(std::move(listed)), vector_of(std::move(by_voters))};
 }
 
-// JSON lines hold everything but the way a file was read.
-using DataState = std::tuple<nb::bytes, std::string>;
+// JSON lines hold everything but the way a file was read, the table of voters and whether a column "voter" names voters at all.
+using StateColumn = std::tuple<std::string, std::vector<double>, std::vector<std::string>>;
+using DataState = std::tuple<nb::bytes, std::string, std::string, std::vector<StateColumn>>;
 DataState state_of(const Data& data) {
+  const Voters& voters = data.set->voters;
   const std::string text = format_dataset(*data.set, "rankings.jsonl");
-  return {nb::bytes(text.data(), text.size()), data.set->source};
+  std::vector<StateColumn> table;
+  for (const Column& column : voters.table) table.emplace_back(column.name, column.numbers, column.texts);
+  return {nb::bytes(text.data(), text.size()), data.set->source, voters.column, std::move(table)};
+}
+
+Data data_of(const DataState& state) {
+  const auto& [text, source, voter, table] = state;
+  ReadOptions reading;
+  reading.voter = voter.empty() ? "none" : voter;
+  Dataset set = parse_dataset({text.c_str(), text.size()}, "rankings.jsonl", reading);
+  set.source = source;
+  for (const auto& [name, numbers, texts] : table) set.voters.table.push_back({name, numbers, texts});
+  reading.voter = voter;
+  return {std::make_shared<const Dataset>(std::move(set)), std::move(reading)};
 }
 
 }  // namespace
@@ -257,32 +302,39 @@ void bind_data(nb::module_& module) {
           },
           "path"_a, "format"_a = "auto")
       .def("__getstate__", &state_of)
-      .def("__setstate__", [](Data& self, const DataState& state) {
-        const auto& [text, source] = state;
-        Dataset data = parse_dataset({text.c_str(), text.size()}, "rankings.jsonl");
-        data.source = source;
-        new (&self) Data(make_data(std::move(data)));
-      });
+      .def("__setstate__", [](Data& self, const DataState& state) { new (&self) Data(data_of(state)); });
 
+  nb::class_<ReadOptions>(module, "Reading", "How files of rankings are read: the flags of the command line.")
+      .def(
+          "__init__",
+          [](ReadOptions* self, const std::string& format, const std::optional<std::string>& unranked,
+             const std::string& weight_column, std::vector<std::string> columns, const std::string& contest, std::size_t top,
+             const std::string& categories, std::vector<std::string> drop, std::vector<std::string> keep,
+             std::vector<std::string> merge, std::vector<std::string> rename, std::vector<std::string> exclude,
+             std::vector<std::string> items_only, const std::string& voter, const std::string& voters_file) {
+            new (self) ReadOptions(reading_of(format, unranked, weight_column, std::move(columns), contest, top, categories,
+                                              std::move(drop), std::move(keep), std::move(merge), std::move(rename),
+                                              std::move(exclude), std::move(items_only), voter, voters_file));
+          },
+          nb::kw_only(), "format"_a = "auto", "unranked"_a.none() = nb::none(), "weight_column"_a = "",
+          "columns"_a = std::vector<std::string>{}, "contest"_a = "", "top"_a = 0, "categories"_a = "auto",
+          "drop"_a = std::vector<std::string>{}, "keep"_a = std::vector<std::string>{}, "merge"_a = std::vector<std::string>{},
+          "rename"_a = std::vector<std::string>{}, "exclude"_a = std::vector<std::string>{},
+          "items_only"_a = std::vector<std::string>{}, "voter"_a = "", "voters_file"_a = "");
   module.def(
       "read",
-      [](const std::vector<std::string>& paths, const std::string& format, const std::optional<std::string>& unranked,
-         const std::string& weight_column, std::vector<std::string> columns, const std::string& contest, std::size_t top,
-         const std::string& categories, std::vector<std::string> drop, std::vector<std::string> keep,
-         std::vector<std::string> merge, std::vector<std::string> rename, std::vector<std::string> exclude,
-         std::vector<std::string> items_only) {
-        ReadOptions options =
-            reading_of(format, unranked, weight_column, std::move(columns), contest, top, categories, std::move(drop),
-                       std::move(keep), std::move(merge), std::move(rename), std::move(exclude), std::move(items_only));
+      [](const std::vector<std::string>& paths, const ReadOptions& reading) {
         const nb::gil_scoped_release released;
-        Dataset data = read_datasets(paths, options);
-        return make_data(std::move(data), std::move(options));
+        return make_data(read_datasets(paths, reading), reading);
       },
-      "paths"_a, nb::kw_only(), "format"_a = "auto", "unranked"_a.none() = nb::none(), "weight_column"_a = "",
-      "columns"_a = std::vector<std::string>{}, "contest"_a = "", "top"_a = 0, "categories"_a = "auto",
-      "drop"_a = std::vector<std::string>{}, "keep"_a = std::vector<std::string>{}, "merge"_a = std::vector<std::string>{},
-      "rename"_a = std::vector<std::string>{}, "exclude"_a = std::vector<std::string>{},
-      "items_only"_a = std::vector<std::string>{}, "Files of rankings, read as one.");
+      "paths"_a, "reading"_a, "Files of rankings, read as one.");
+  module.def(
+      "parse",
+      [](const std::string& text, const std::string& name, const ReadOptions& reading) {
+        const nb::gil_scoped_release released;
+        return make_data(parse_dataset(text, name, reading), reading);
+      },
+      "text"_a, "name"_a, "reading"_a, "The text of a file of rankings; the name stands in messages.");
   module.def(
       "from_lists",
       [](std::vector<std::string> items, const InputVector<std::int64_t>& offsets, const InputVector<std::int32_t>& entries,

@@ -120,6 +120,7 @@ NB_MODULE(_core, module) {
   module.def("families", &family_list, nb::sig("def families() -> list[dict[str, typing.Any]]"),
              "The families of models with their methods and options, as the tables in C++ have them.");
   bind_data(module);
+  bind_voters(module);
   bind_models(module);
   bind_searches(module);
   bind_report(module);

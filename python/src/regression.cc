@@ -21,14 +21,6 @@ struct Regression {
   std::string text;
 };
 
-Table table_of(std::vector<PythonColumn> columns, std::size_t num_rows) {
-  Table table;
-  table.columns = columns_of(std::move(columns));
-  table.num_rows = num_rows;
-  table.source = "table";
-  return table;
-}
-
 std::pair<Regression, nb::object> regress(std::optional<std::vector<PythonColumn>> columns, std::size_t num_rows, const Data* data,
                                           const std::string& target, const std::vector<std::string>& features,
                                           const std::vector<std::string>& categorical, const std::vector<std::string>& ignore,

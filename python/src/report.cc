@@ -1,4 +1,6 @@
 // A report as one HTML page.
+#include <algorithm>
+
 #include "caucus/base/error.h"
 #include "caucus/base/version.h"
 #include "caucus/report/data.h"
@@ -24,7 +26,12 @@ std::string report(const std::vector<std::pair<std::string, std::string>>& model
   const nb::gil_scoped_release released;
   ReportRequest request;
   for (const auto& [name, text] : models) request.models.push_back(read_report_model(text, name));
-  if (data != nullptr) request.data = data->set.get();
+  Dataset storage;
+  if (data != nullptr) {
+    const bool by_voter =
+        std::ranges::any_of(request.models, [](const auto& one) { return one.model && one.model->membership() != nullptr; });
+    request.data = by_voter ? &with_row_voters(*data->set, storage) : data->set.get();
+  }
   request.title = title;
   request.names = names;
   if (!voters.empty()) request.nouns.voters = voters;

@@ -37,7 +37,7 @@ nb::dict row_of(const SelectRow& row) {
 std::tuple<nb::dict, Model, nb::object> select_groups(const Data& data, const std::string& family, const OptionMap& options,
                                                       const std::string& candidates, const std::string& criterion, int folds,
                                                       double holdout, bool one_standard_error, const RunRequest& request,
-                                                      const std::string& command) {
+                                                      const std::string& command, const OptionMap& recorded) {
   SelectRequest wanted;
   wanted.family = family;
   wanted.options = options;
@@ -46,14 +46,17 @@ std::tuple<nb::dict, Model, nb::object> select_groups(const Data& data, const st
   wanted.folds = folds;
   wanted.holdout = holdout;
   wanted.one_standard_error = one_standard_error;
+  Dataset storage;
+  const Dataset& set = fitted_data(data, options, storage);
   Selection selection;
-  nb::object raised = run_watched(request, [&](const Run& run) { selection = select(*data.set, wanted, run); });
+  nb::object raised = run_watched(request, [&](const Run& run) { selection = select(set, wanted, run); });
   FitOutcome& chosen = selection.chosen;
   if (selection.chosen_k > 1)
-    if (const auto why = why_no_groups(*data.set)) chosen.summary.warnings.insert(chosen.summary.warnings.begin(), *why);
-  std::string text =
-      model_text(*chosen.model, &chosen.summary, facts_of(*data.set), {std::string(version()), command},
-                 Record().set("selection", record_of(selection)).set("reading", reading_record(data.reading, data.set->unranked)));
+    if (const auto why = why_no_groups(set)) chosen.summary.warnings.insert(chosen.summary.warnings.begin(), *why);
+  for (const auto& [name, value] : recorded) chosen.summary.options[name] = value;
+  std::string text = model_text(
+      *chosen.model, &chosen.summary, facts_of(set), {std::string(version()), command},
+      Record().set("selection", record_of(selection)).set("reading", reading_record(fitted_reading(data, options), set.unranked)));
   nb::list table;
   for (const SelectRow& row : selection.table) table.append(row_of(row));
   nb::dict facts;
@@ -109,8 +112,8 @@ nb::dict check_fit(const Model& model, const Data& data, int replicates, std::si
   Goodness goodness;
   {
     const nb::gil_scoped_release released;
-    const Dataset set = match_items(*data.set, model.model->items());
-    model.model->check(set);
+    Dataset storage;
+    const Dataset& set = matched(model, *data.set, storage);
     goodness =
         goodness_of_fit(*model.model, set,
                         {.replicates = replicates, .max_ballots = max_ballots, .seed = seed, .threads = usable_threads(threads)});
@@ -147,10 +150,10 @@ void bind_searches(nb::module_& module) {
   using namespace nb::literals;
   module.def(
       "select", &select_groups, "data"_a, "family"_a, "options"_a, "candidates"_a, "criterion"_a, "folds"_a, "holdout"_a,
-      "one_standard_error"_a, "run"_a, "command"_a,
+      "one_standard_error"_a, "run"_a, "command"_a, "recorded"_a = OptionMap{},
       nb::sig("def select(data: Data, family: str, options: dict[str, str], candidates: str, criterion: str, folds: int, holdout: "
-              "float, one_standard_error: bool, run: RunRequest, command: str) -> tuple[dict[str, typing.Any], Model, "
-              "BaseException | None]"),
+              "float, one_standard_error: bool, run: RunRequest, command: str, recorded: dict[str, str] = {}) -> "
+              "tuple[dict[str, typing.Any], Model, BaseException | None]"),
       "How many groups.");
   module.def("compare", &compare_families, "data"_a, "contenders"_a, "candidates"_a, "folds"_a, "run"_a,
              nb::sig("def compare(data: Data, contenders: list[str], candidates: str, folds: int, run: RunRequest) -> "

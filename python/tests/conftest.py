@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pathlib
 import subprocess
@@ -44,6 +45,19 @@ def cli():
         return subprocess.run([program, *map(str, words)], check=True, capture_output=True, text=True).stdout
 
     return run
+
+
+def comparable(model: dict) -> dict:
+    """A model file without what tells of the run and not of the model."""
+    model = json.loads(json.dumps(model))
+    model.pop("provenance", None)
+    model.pop("model", None)
+    for key in ("seconds", "threads"):
+        model["fit"].pop(key, None)
+    model.get("selection", {}).pop("seconds", None)
+    for row in model.get("selection", {}).get("table", []):
+        row.pop("seconds", None)
+    return model
 
 
 @pytest.fixture(scope="session")

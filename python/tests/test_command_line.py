@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import caucus
+from conftest import comparable
 
 # Every family with options that keep a fit short, as words of the command line and as parameters.
 CASES = [
@@ -22,19 +23,6 @@ CASES = [
     ("kde", ["--theta", "0.8"], {"theta": 0.8}),
     ("ebms", ["--iterations", "20"], {"iterations": 20}),
 ]
-
-
-def comparable(model: dict) -> dict:
-    """Without what tells of the run and not of the model."""
-    model = json.loads(json.dumps(model))
-    model.pop("provenance", None)
-    model.pop("model", None)
-    for key in ("seconds", "threads"):
-        model["fit"].pop(key, None)
-    model.get("selection", {}).pop("seconds", None)
-    for row in model.get("selection", {}).get("table", []):
-        row.pop("seconds", None)
-    return model
 
 
 @pytest.mark.parametrize(("family", "words", "params"), CASES, ids=[f"{c[0]}-{'-'.join(c[1])}" for c in CASES])

@@ -65,7 +65,7 @@ def test_parameters_follow_the_tables():
             # The defaults, written out, are what the library takes them for: setting them changes nothing, and they are read.
             value = kind().get_params()[option["name"].replace("-", "_")]
             if option["name"] != "components":
-                text = caucus._base.text_of(option["name"], value)
+                text = caucus._parameters.text_of(option["name"], value)
                 number = option["min"] is not None and text != "auto"
                 assert float(text) == float(option["default"]) if number else text == option["default"], (family["name"], option)
 

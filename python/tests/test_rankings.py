@@ -191,6 +191,60 @@ def test_arrow_lists_are_read_where_they_lie():
         Rankings.from_arrow(pa.array([1, 2]))
 
 
+def test_buffers_reach_the_library_without_a_copy(monkeypatch):
+    """Arrow's 32-bit numbers (plain or behind a dictionary) and 64-bit offsets, and numpy's 32-bit numbers: the very memory is handed over."""
+    seen = {}
+    lists, orders = caucus._core.from_lists, caucus._core.from_orders
+    monkeypatch.setattr(caucus._core, "from_lists", lambda items, offsets, entries, *rest: seen.update(offsets=offsets, entries=entries) or lists(items, offsets, entries, *rest))
+    monkeypatch.setattr(caucus._core, "from_orders", lambda items, table, *rest: seen.update(table=table) or orders(items, table, *rest))
+    column = pa.array([[0, 2], [1], [2, 1, 0]], pa.large_list(pa.int32()))
+    for arrow in (column, pa.chunked_array([column]), pa.table({"ballot": column})["ballot"]):
+        Rankings.from_arrow(arrow, items=["Ann", "Bo", "Cy"])
+        assert seen["entries"].ctypes.data == column.values.buffers()[1].address
+        assert seen["offsets"].ctypes.data == column.buffers()[1].address
+    table = np.array([[0, 2, 1], [1, 0, -1]], dtype=np.int32)
+    Rankings.from_orders(table, items=["Ann", "Bo", "Cy"])
+    assert seen["table"].ctypes.data == table.ctypes.data
+
+
+@pytest.mark.parametrize("ending", ["parquet", "arrow", "xlsx"])
+def test_files_of_other_programs_read_as_their_csv(ending):
+    frame = pd.DataFrame({"rank1": ["Ann", "Bo", "Cy"], "rank2": ["Bo", None, "Ann"], "precinct": [4, 5, 4], "weight": [2, 1, 3], "age": [31.5, None, 40]})
+    frame.to_csv("votes.csv", index=False)
+    if ending == "parquet":
+        frame.to_parquet("votes.parquet")
+    elif ending == "arrow":
+        pl.from_pandas(frame).write_ipc("votes.arrow")
+    else:
+        pytest.importorskip("openpyxl")
+        frame.to_excel("votes.xlsx", index=False)
+    for arguments in ({}, {"exclude": ["Cy"]}, {"voters": "precinct", "weight_column": "none"}):
+        ours, theirs = Rankings.read(f"votes.{ending}", **arguments), Rankings.read("votes.csv", **arguments)
+        assert list(ours) == list(theirs) and ours.digest == theirs.digest and ours.voters == theirs.voters
+        assert str(ours.covariates) == str(theirs.covariates) and ours.source == f"votes.{ending}"
+    both = Rankings.read([f"votes.{ending}", "votes.csv"])
+    assert len(both) == 6 and list(both)[:3] == list(both)[3:]
+    model = caucus.PlackettLuceMixture(1).fit(f"votes.{ending}")
+    assert model.predict(f"votes.{ending}").tolist() == [0, 0, 0]
+
+
+def test_files_of_other_programs_without_their_readers(monkeypatch):
+    import sys
+
+    pd.DataFrame({"rank1": ["Ann"], "rank2": ["Bo"]}).to_parquet("votes.parquet")
+    monkeypatch.setitem(sys.modules, "polars", None)
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(UsageError, match="votes.parquet is a parquet file.*pip install polars, or pip install pandas pyarrow"):
+        Rankings.read("votes.parquet")
+
+
+def test_broken_files_of_other_programs_are_named(tmp_path):
+    for name, content in {"broken.xlsx": b"PK\x03\x04 and nothing else", "broken.parquet": b"PAR1 and nothing else"}.items():
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(DataError, match=f"{name}: found .* that .* cannot read"):
+            Rankings.read(name)
+
+
 def test_a_slice_of_an_arrow_list_is_the_slice():
     orders = pa.array([[0, 2], [1], [2, 1, 0], [1, 2]], pa.large_list(pa.int32()))
     assert list(Rankings.from_arrow(orders.slice(1, 2), items=["Ann", "Bo", "Cy"])) == [["Bo"], ["Cy", "Bo", "Ann"]]

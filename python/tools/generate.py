@@ -48,6 +48,8 @@ FEATURES = [
     ("ignore", "Sequence[str]", "()", "columns to leave out, such as identifiers"),
     ("missing", 'Literal["error", "drop", "mean"]', '"error"', "missing values: error, drop (the row) or mean (of the column)"),
 ]
+# Options that name a table: a frame will do, too.
+TABLES = {"items"}
 WIDTH = 140
 
 
@@ -90,6 +92,8 @@ def takes_auto(option: dict[str, Any]) -> bool:
 
 def annotation(option: dict[str, Any]) -> str:
     kind = {"integer": "int", "number": "float", "switch": "bool", "choice": literal(option["choices"])}.get(kind_of(option))
+    if option["name"] in TABLES:
+        return "Any"
     if kind is None:
         return "str | os.PathLike[str] | Sequence[float]"
     return f'{kind} | Literal["auto"]' if takes_auto(option) else kind
@@ -117,6 +121,8 @@ def described(option: dict[str, Any]) -> str:
 
 def shown_type(option: dict[str, Any]) -> str:
     kind = {"integer": "int", "number": "number", "switch": "bool", "text": "str"}.get(kind_of(option))
+    if option["name"] in TABLES:
+        return "path or frame"
     if kind is None:
         return "{" + ", ".join(f'"{choice}"' for choice in option["choices"]) + "}"
     return f'{kind} or "auto"' if takes_auto(option) else kind
@@ -207,6 +213,15 @@ def page_of(value: Any, name: str, level: int) -> list[str]:
     return lines
 
 
+def members_of(value: type, exported: list[str]) -> list[tuple[str, Any]]:
+    """Public members, also those of bases that have no section of their own."""
+    found: dict[str, Any] = {}
+    for base in value.__mro__:
+        if base is value or base.__module__.startswith("caucus.") and base.__name__ not in exported:
+            found |= {name: member for name, member in vars(base).items() if not name.startswith("_") and name not in found}
+    return list(found.items())
+
+
 def api_page() -> str:
     package = importlib.import_module("caucus")
     plots = importlib.import_module("caucus.plots")
@@ -218,9 +233,7 @@ def api_page() -> str:
         lines += page_of(value, name, 2)
         if not isinstance(value, type) or issubclass(value, BaseException) or issubclass(value, Warning):
             continue
-        for member_name, member in vars(value).items():
-            if member_name.startswith("_"):
-                continue
+        for member_name, member in members_of(value, package.__all__):
             plain = member.__func__ if isinstance(member, (classmethod, staticmethod)) else member
             if isinstance(plain, property):
                 lines += [f"- `{member_name}`: {inspect.cleandoc(plain.__doc__ or '')}".replace("\n", " ")]

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <string_view>
+#include <unordered_map>
 
 #include "caucus/base/error.h"
 #include "caucus/io/items.h"
@@ -126,6 +128,23 @@ Dataset rankings_of_ranks(ArrayFrame frame, std::span<const double> ranks) {
   return rows.build();
 }
 
+namespace {
+
+// The voters of rows taken from `data`: by the column that names them, which is among the covariates, with what the table said of
+// them.
+void keep_voters(const Dataset& data, Dataset& part) {
+  const Voters& before = data.voters;
+  if (!before.given() || before.by_row()) return;
+  collect_voters(part, before.column);
+  std::unordered_map<std::string_view, std::size_t> place;
+  for (std::size_t v = 0; v < before.names.size(); ++v) place.emplace(before.names[v], v);
+  std::vector<std::size_t> kept;
+  for (const std::string& name : part.voters.names) kept.push_back(place.at(name));
+  for (const Column& column : before.table) part.voters.table.push_back(column.select(kept));
+}
+
+}  // namespace
+
 Dataset take_rows(const Dataset& data, std::span<const std::int64_t> wanted, std::span<const double> weights) {
   if (!weights.empty() && weights.size() != wanted.size())
     throw DataError(
@@ -176,6 +195,7 @@ Dataset take_rows(const Dataset& data, std::span<const std::int64_t> wanted, std
     }
   }
   split_blank_rows(part);
+  keep_voters(data, part);
   return part;
 }
 

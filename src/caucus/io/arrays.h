@@ -33,8 +33,8 @@ Dataset rankings_of_orders(ArrayFrame frame, std::span<const std::int32_t> order
 Dataset rankings_of_ranks(ArrayFrame frame, std::span<const double> ranks);
 
 // The rows with these numbers, counted from 0 and blank ones included, with their weights and covariates, in this order. A row may
-// come again. `weights` stand in the place of their own, where given. Throws UsageError for a number that is no row, DataError for
-// a weight that is none.
+// come again. Voters stay who they are, with what is known of them. `weights` stand in the place of their own, where given. Throws
+// UsageError for a number that is no row, DataError for a weight that is none.
 Dataset take_rows(const Dataset& data, std::span<const std::int64_t> rows, std::span<const double> weights = {});
 
 }  // namespace caucus
