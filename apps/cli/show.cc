@@ -92,12 +92,16 @@ std::string show_fit(const FittedModel& model, const FitSummary& summary, const 
   for (const std::string& name : names) width = std::max(width, std::min(widest_name, display_width(name)));
 
   const std::vector<Group> groups = model.profile();
+  const bool voters = summary.num_voters > 0.0 && summary.num_voters != summary.num_rankings;
+  // Weights that are no counts: what they are worth says more than what they sum to.
+  const bool weighted = std::abs(summary.one_ballot - 1.0) > 1e-9;
+  const std::string size = (weighted && !voters ? fmt::format("rankings worth {:.0f} (weights sum to {})", summary.effective_size(),
+                                                              count_text(summary.num_rankings))
+                                                : plural(summary.num_rankings, "ranking")) +
+                           (voters ? " by " + plural(summary.num_voters, "voter") : "");
   std::string text =
       fmt::format("{}{} in {} of {} items{}   {}family {}, method {}, {:.3g} s{}\n", style.bold,
-                  plural(static_cast<double>(groups.size()), "group"),
-                  plural(summary.num_rankings, "ranking") + (summary.num_voters > 0.0 && summary.num_voters != summary.num_rankings
-                                                                 ? " by " + plural(summary.num_voters, "voter")
-                                                                 : ""),
+                  plural(static_cast<double>(groups.size()), "group"), size,
                   names.size(), style.reset, style.dim, model.family(), summary.method, summary.seconds, style.reset);
   // Steps are those of all starts together.
   const bool search = summary.starts && summary.starts->tried > 1;

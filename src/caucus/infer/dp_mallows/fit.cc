@@ -70,6 +70,18 @@ PredictiveDraw predictive_draw(const Chain& chain) {
   return draw;
 }
 
+// Draws for the predictive where their number is left open, over all chains: the fewest and the most; and how often the sweeps after
+// burn-in may be doubled for them.
+constexpr int fewest_draws = 100, most_draws = 400, most_doublings = 3;
+
+// `wanted` of the values, evenly spaced, or all.
+std::vector<PredictiveDraw> evenly(const std::vector<PredictiveDraw>& all, std::size_t wanted) {
+  std::vector<PredictiveDraw> result;
+  for (std::size_t k = 1; k <= all.size(); ++k)
+    if (k * wanted / all.size() > (k - 1) * wanted / all.size()) result.push_back(all[k - 1]);
+  return result;
+}
+
 class Runner {
  public:
   Runner(const Points& points, const Prior& prior, const Options& options, const Run& run)
@@ -99,6 +111,36 @@ class Runner {
       records[c].state = chains_[c]->state();
     });
     return !stopped_.load();
+  }
+
+  // `sweeps` more of every chain after those asked for, of which nothing is kept but draws for the predictive, as many as there are
+  // already; every second one of these makes room. False when told to stop.
+  bool extend(int sweeps) {
+    parallel_for(records.size(), run_.threads, [&](std::size_t c) {
+      std::vector<PredictiveDraw> more;
+      const auto wanted = static_cast<std::int64_t>(records[c].predictive.size());
+      for (std::int64_t k = 1; k <= sweeps && !stopped_.load(std::memory_order_relaxed); ++k) {
+        if (!chains_[c]->sweep([this] { return should_stop(run_); })) stopped_ = true;
+        if (!stopped_ && k * wanted / sweeps > (k - 1) * wanted / sweeps) more.push_back(predictive_draw(*chains_[c]));
+        const std::lock_guard lock(mutex_);
+        StopReason reason = why;
+        if (run_.report({"sweep for scores", static_cast<int>(k), sweeps, 0.0}, reason) == Flow::stop) stopped_ = true;
+      }
+      if (stopped_) return;
+      std::move(more.begin(), more.end(), std::back_inserter(records[c].predictive));
+      records[c].predictive = evenly(records[c].predictive, static_cast<std::size_t>(wanted));
+    });
+    return !stopped_.load();
+  }
+
+  // The draws of all chains, `wanted` of them if there are as many.
+  std::vector<PredictiveDraw> predictive(std::size_t wanted) const {
+    std::vector<PredictiveDraw> result;
+    for (const ChainRecord& record : records) {
+      const std::size_t own = std::min(record.predictive.size(), (wanted + records.size() - 1) / records.size());
+      std::ranges::move(evenly(record.predictive, own), std::back_inserter(result));
+    }
+    return result;
   }
 
   // Where nothing was kept before a stop: the state as it is.
@@ -151,11 +193,11 @@ class Runner {
     record.assignments.push_back(chain.labels());
     // Evenly spaced draws for the predictive, at least one.
     const auto planned = std::max<std::int64_t>(1, (options_.sweeps - options_.burnin) / options_.thin);
-    const std::int64_t wanted = (options_.predictive_draws + options_.chains - 1) / options_.chains;
+    const int in_all = options_.predictive_draws.value_or(most_draws);
+    const std::int64_t wanted = (in_all + options_.chains - 1) / options_.chains;
     const auto k = static_cast<std::int64_t>(record.draws.size());
-    if (options_.predictive_draws > 0 && k * wanted / planned > (k - 1) * wanted / planned)
-      record.predictive.push_back(predictive_draw(chain));
-    if (options_.predictive_draws > 0 && record.predictive.empty() && k == 1) record.predictive.push_back(predictive_draw(chain));
+    if (in_all > 0 && k * wanted / planned > (k - 1) * wanted / planned) record.predictive.push_back(predictive_draw(chain));
+    if (in_all > 0 && record.predictive.empty() && k == 1) record.predictive.push_back(predictive_draw(chain));
   }
 
   const Points& points_;
@@ -244,7 +286,33 @@ Component summarise_cluster(const Points& points, const Prior& prior, std::span<
   return component;
 }
 
-Result fit(const Dataset& data, const Points& points, const PriorParameters& parameters, const Options& options, const Run& run) {
+namespace {
+
+// As few draws as leave a small error; more sweeps where even the most do not.
+std::vector<PredictiveDraw> choose_predictive(Runner& runner, const Options& options, bool finished, const ScoreError& score_error,
+                                              int& extra_sweeps) {
+  if (options.predictive_draws) return runner.predictive(static_cast<std::size_t>(*options.predictive_draws));
+  std::size_t wanted = fewest_draws;
+  std::vector<PredictiveDraw> draws = runner.predictive(wanted);
+  if (!score_error) return draws;
+  while (score_error(draws) > wanted_score_error) {
+    const int kept = options.sweeps - options.burnin;
+    if (wanted < most_draws && draws.size() >= wanted) {
+      wanted *= 2;
+    } else if (!finished || extra_sweeps >= (kept << most_doublings) - kept || !runner.extend(extra_sweeps + kept)) {
+      break;
+    } else {
+      extra_sweeps = 2 * extra_sweeps + kept;
+    }
+    draws = runner.predictive(wanted);
+  }
+  return draws;
+}
+
+}  // namespace
+
+Result fit(const Dataset& data, const Points& points, const PriorParameters& parameters, const Options& options, const Run& run,
+           const ScoreError& score_error) {
   validate_options(options);
   if (options.burnin >= options.sweeps)
     throw UsageError(fmt::format("burnin = {} leaves nothing of sweeps = {}", options.burnin, options.sweeps));
@@ -277,12 +345,12 @@ Result fit(const Dataset& data, const Points& points, const PriorParameters& par
     runner.keep_last();
     result.warnings.emplace_back("stopped before the end of burn-in: the last state of each chain stands for its draws");
   }
+  result.predictive = choose_predictive(runner, options, done(), score_error, result.extra_sweeps);
   result.iterations = options.sweeps;
   for (ChainRecord& record : runner.records) {
     result.iterations = std::min(result.iterations, record.sweeps);
     std::move(record.draws.begin(), record.draws.end(), std::back_inserter(result.draws));
     std::move(record.assignments.begin(), record.assignments.end(), std::back_inserter(result.assignments));
-    std::move(record.predictive.begin(), record.predictive.end(), std::back_inserter(result.predictive));
     result.traces.push_back(std::move(record.trace));
   }
   result.split_merge = runner.split_merge();
