@@ -22,9 +22,11 @@ std::string ballots_used(const Goodness& goodness, const Dataset& data) {
 std::string kind_of_p(const Goodness& goodness) {
   return goodness.refitted
              ? "The model was fitted anew to these ballots and to each simulated data set, so p can be taken at its word: where a "
-               "model of this kind is true, p is at most 0.05 in one case of 20. It judges the family and the number of groups, not "
+               "model of this kind is true, p is at most 0.05 in one case of 20. It judges the family and the number of groups, "
+               "not "
                "the numbers in the model file."
-             : "The simulated data sets were not fitted again. If the model was fitted to these ballots it has adapted to them, and p "
+             : "The simulated data sets were not fitted again. If the model was fitted to these ballots it has adapted to them, "
+               "and p "
                "errs towards \"no sign of misfit\": a small p counts, a large one says little. Ballots that the fit has not seen "
                "give p-values to be taken at their word, and so does --refit.";
 }
@@ -37,19 +39,15 @@ nlohmann::ordered_json json_of(const Goodness& goodness, const Dataset& data) {
       worst.push_back({{"what", one.what}, {"observed", one.observed}, {"expected", one.expected}, {"z", one.z}});
     checks.push_back({{"name", check.name}, {"statistic", check.statistic}, {"p_value", check.p_value}, {"worst", worst}});
   }
-  return {{"num_ballots", goodness.num_ballots},
-          {"num_rankings", json_count(data.rankings.total_weight())},
-          {"replicates", goodness.replicates},
-          {"refitted", goodness.refitted},
-          {"note", kind_of_p(goodness)},
-          {"checks", checks}};
+  return {{"num_ballots", goodness.num_ballots}, {"num_rankings", json_count(data.rankings.total_weight())},
+          {"replicates", goodness.replicates},   {"refitted", goodness.refitted},
+          {"note", kind_of_p(goodness)},         {"checks", checks}};
 }
 
 std::string text_of(const Goodness& goodness, const Dataset& data, const Style& style) {
-  std::string text =
-      wrapped(fmt::format("{} against {} data sets simulated from the model{}", ballots_used(goodness, data), goodness.replicates,
-                          goodness.refitted ? ", the model fitted anew to each" : "")) +
-      "\n";
+  std::string text = wrapped(fmt::format("{} against {} data sets simulated from the model{}", ballots_used(goodness, data),
+                                         goodness.replicates, goodness.refitted ? ", the model fitted anew to each" : "")) +
+                     "\n";
   for (const GoodnessCheck& check : goodness.checks) {
     const bool fits = check.p_value > 0.05;
     text += fmt::format("\n{}{}{}: p = {:.3f}, {}{}{}\n", style.bold, check.name, style.reset, check.p_value,
@@ -91,9 +89,9 @@ void run_check(const CheckFlags& flags, Context& context) {
   if (goodness.checks.empty()) {
     const char* done = goodness.stop_reason == StopReason::interrupted ? "interrupted" : "the time limit ended it";
     error(context,
-          fmt::format("{} after {} simulated data sets, and with fewer than {} no p-value can be as small as 0.05: allow more time{}",
-                      done, goodness.replicates, fewest_replicates,
-                      flags.refit ? ", or compare fewer ballots (--max-ballots 1000)" : ""));
+          fmt::format(
+              "{} after {} simulated data sets, and with fewer than {} no p-value can be as small as 0.05: allow more time{}", done,
+              goodness.replicates, fewest_replicates, flags.refit ? ", or compare fewer ballots (--max-ballots 1000)" : ""));
     context.exit_code = goodness.stop_reason == StopReason::interrupted ? Exit::interrupted : Exit::unfinished;
     return;
   }

@@ -328,7 +328,7 @@ class Rows(Files):
             compared = json.loads(self.ok("compare", path, "--families", "pl:1..3,mallows:1..3,kde", "--json").stdout)
             self.assertNotIn("null", json.dumps([fitted["components"], cv["table"]]))
             answers.append({
-                "groups": len(fitted["components"]), "bic": fitted["fit"]["bic"], "icl": fitted["fit"]["icl"],
+                "groups": len(fitted["components"]), "bic": fitted["fit"]["bic"],
                 "error": fitted["components"][0]["standard_errors"][0],
                 "cv": cv["chosen_k"], "cv_mean": cv["table"][1]["heldout_mean"], "cv_error": cv["table"][1]["heldout_se"],
                 **{"compare " + row["label"]: row["groups"] for row in compared["table"]},

@@ -80,8 +80,8 @@ struct Counts {
   std::vector<std::vector<double>> replicates;
 };
 
-GoodnessCheck judge(std::string name, std::size_t begin, std::size_t end, const Counts& counts, const std::vector<std::string>& labels,
-                    std::size_t max_worst) {
+GoodnessCheck judge(std::string name, std::size_t begin, std::size_t end, const Counts& counts,
+                    const std::vector<std::string>& labels, std::size_t max_worst) {
   GoodnessCheck check;
   check.name = std::move(name);
   const std::vector<double>& observed = counts.observed;
@@ -329,7 +329,8 @@ StopReason fill_replicates(const GoodnessOptions& options, const char* phase, Co
     if (stopped) return;
     counts.replicates[r] = replicate(r);
     const std::lock_guard lock(speaking);
-    if (options.run != nullptr && !stopped) stopped = options.run->report({phase, ++done, options.replicates, 0.0}, why) == Flow::stop;
+    if (options.run != nullptr && !stopped)
+      stopped = options.run->report({phase, ++done, options.replicates, 0.0}, why) == Flow::stop;
   });
   std::erase_if(counts.replicates, [](const std::vector<double>& one) { return one.empty(); });
   return counts.replicates.size() == static_cast<std::size_t>(options.replicates) ? StopReason::converged : why;

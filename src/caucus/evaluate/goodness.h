@@ -68,6 +68,7 @@ using Refit = std::function<std::unique_ptr<FittedModel>(const Dataset&, std::sp
 // `expectation_draws` simulated data sets; as many on both sides, so that their noise costs power and no level. `model` tells the
 // kind of data and the groups of the first fit.
 inline constexpr int expectation_draws = 20;
-Goodness goodness_of_fit_refitted(const FittedModel& model, const Refit& refit, const Dataset& data, const GoodnessOptions& options);
+Goodness goodness_of_fit_refitted(const FittedModel& model, const Refit& refit, const Dataset& data,
+                                  const GoodnessOptions& options);
 
 }  // namespace caucus

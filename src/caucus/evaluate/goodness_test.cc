@@ -174,8 +174,7 @@ TEST(Goodness, RefittedKeepsVotersAndLengths) {
     EXPECT_TRUE(other.voters.share());
     EXPECT_EQ(labels.size(), other.rankings.size());
     std::vector<std::size_t> own(n + 1, 0);
-    for (std::size_t row = 0; row < other.rankings.num_rows(); ++row)
-      ++own[other.rankings.length(other.rankings.row_ranking(row))];
+    for (std::size_t row = 0; row < other.rankings.num_rows(); ++row) ++own[other.rankings.length(other.rankings.row_ranking(row))];
     EXPECT_EQ(own, lengths);
     return std::make_unique<FittedMixture>(model_of(opposites(1.0)));
   };

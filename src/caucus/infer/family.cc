@@ -74,7 +74,7 @@ FitOutcome Family::fit(const Dataset& data, const OptionMap& options, const Run&
   const bool voters = counts_voters(*outcome.model, data);
   if (voters) summary.num_voters = data.voters.total_weight();
   const double size = voters ? effective_size(data.voters.weights) : effective_size(data.rankings);
-  if (size > 0.0) summary.one_ballot = (voters ? summary.num_voters : summary.num_rankings) / size;
+  if (size > 0.0 && size != (voters ? summary.num_voters : summary.num_rankings)) summary.details.set("effective_size", size);
   return outcome;
 }
 

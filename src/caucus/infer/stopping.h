@@ -18,17 +18,6 @@ inline bool stop_requested(const Observer* observer) {
   return source != nullptr && source->stop_requested();
 }
 
-// Passes the question on and nothing else: for fits within a fit, many at once, of whose progress nobody wants to hear.
-class SilentObserver : public Observer, public StopSource {
- public:
-  explicit SilentObserver(const Observer* asked) : asked_(asked) {}
-  Flow progress(const Progress&) override { return stop_requested() ? Flow::stop : Flow::proceed; }
-  bool stop_requested() const override { return caucus::stop_requested(asked_); }
-
- private:
-  const Observer* asked_;
-};
-
 // A flag and a clock, some 50 ns.
 inline bool should_stop(const Run& run) { return stop_requested(run.observer) || run.out_of_time(); }
 inline StopReason why_stopped(const Run& run) {

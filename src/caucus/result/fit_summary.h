@@ -67,7 +67,6 @@ struct FitSummary {
                                                              // what scoring the data gives
   double num_rankings = 0.0;                                 // sum of weights
   double num_voters = 0.0;                                   // sum of their weights; 0 where every ranking is a voter of its own
-  double one_ballot = 1.0;  // the weight that counts as one of them: 1 where weights are counts (data/weights.h)
   std::int64_t num_parameters = 0;
   double log_discrete_values = 0.0;  // log of the number of values that discrete parameters can take
   std::optional<double> entropy;     // of the memberships: -sum_i w_i sum_k p_ik log p_ik; mixtures only
@@ -85,16 +84,12 @@ struct FitSummary {
   OptionMap options;                     // as used
   Record details;                        // a family's own keys for the "fit" object
 
-  // How many independent rankings, or voters where they cast several, the data are worth.
-  double effective_size() const { return (num_voters > 0.0 ? num_voters : num_rankings) / one_ballot; }
-  // Criteria hold the log-likelihood of as many ballots as the data are worth against a number of parameters, so that they do not
-  // depend on the scale of weights.
-  double aic() const { return -2.0 * loglik / one_ballot + 2.0 * static_cast<double>(num_parameters); }
+  double aic() const { return -2.0 * loglik + 2.0 * static_cast<double>(num_parameters); }
   // -2 loglik + p log N: lower is better. N counts what is independent: voters, or rankings where each is a voter of its own.
   double bic() const;
   // Chen & Chen (2008), gamma = 1: the consensus rankings of Mallows models are free to be chosen among n!, which BIC leaves out.
   double ebic() const { return bic() + 2.0 * log_discrete_values; }
-  double icl() const { return bic() + 2.0 * entropy.value_or(0.0) / one_ballot; }  // Biernacki, Celeux & Govaert 2000
+  double icl() const { return bic() + 2.0 * entropy.value_or(0.0); }  // Biernacki, Celeux & Govaert 2000
 };
 
 }  // namespace caucus

@@ -246,7 +246,6 @@ Json write_summary(const FitSummary& summary) {
   json["loglik"] = summary.loglik;
   json["num_rankings"] = count(summary.num_rankings);
   if (summary.num_voters > 0.0) json["num_voters"] = count(summary.num_voters);
-  if (summary.one_ballot != 1.0) json["effective_size"] = summary.effective_size();
   json["num_parameters"] = summary.num_parameters;
   json["log_discrete_values"] = summary.log_discrete_values;
   json["aic"] = summary.aic();
@@ -307,9 +306,7 @@ FitSummary read_summary(const Json& model) {
   summary.loglik = fit["loglik"].number().value_or(std::nan(""));
   summary.num_rankings = fit["num_rankings"].number(0.0).value_or(0.0);
   summary.num_voters = fit["num_voters"].number(0.0).value_or(0.0);
-  if (const double size = fit["effective_size"].number(0.0).value_or(0.0); size > 0.0)
-    summary.one_ballot = (summary.num_voters > 0.0 ? summary.num_voters : summary.num_rankings) / size;
-  if (!(summary.one_ballot > 0.0)) summary.one_ballot = 1.0;
+  if (const double size = fit["effective_size"].number(0.0).value_or(0.0); size > 0.0) summary.details.set("effective_size", size);
   summary.num_parameters = static_cast<std::int64_t>(fit["num_parameters"].whole());
   summary.log_discrete_values = fit["log_discrete_values"].number(0.0).value_or(0.0);
   summary.entropy = fit["entropy"].number();

@@ -1,6 +1,6 @@
 #include "caucus/service/refit.h"
 
-#include "caucus/infer/stopping.h"
+#include "caucus/infer/silent_observer.h"
 #include "caucus/service/families.h"
 #include "caucus/service/fit.h"
 

@@ -70,8 +70,8 @@ PredictiveDraw predictive_draw(const Chain& chain) {
   return draw;
 }
 
-// Draws for the predictive where their number is left open, over all chains: the fewest and the most; and how often the sweeps after
-// burn-in may be doubled for them.
+// Draws for the predictive where their number is left open, over all chains: the fewest and the most; and how often the sweeps
+// after burn-in may be doubled for them.
 constexpr int fewest_draws = 100, most_draws = 400, most_doublings = 3;
 
 // `wanted` of the values, evenly spaced, or all.

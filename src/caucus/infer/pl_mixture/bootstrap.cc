@@ -16,7 +16,7 @@
 #include "caucus/data/weights.h"
 #include "caucus/infer/pl_mixture/gibbs.h"
 #include "caucus/infer/pl_mixture/voters.h"
-#include "caucus/infer/stopping.h"
+#include "caucus/infer/silent_observer.h"
 
 namespace caucus::pl_mixture {
 

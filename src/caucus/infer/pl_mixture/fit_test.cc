@@ -295,7 +295,8 @@ TEST(Bootstrap, TopBallotsWithTiesTellAsMuchAsTheData) {
   const Result result = fit(data, options, caucus::Run{});
   const auto listed = [](const Dataset& of) {
     double total = 0.0;
-    for (std::size_t i = 0; i < of.rankings.size(); ++i) total += of.rankings.weight(i) * static_cast<double>(of.rankings.length(i));
+    for (std::size_t i = 0; i < of.rankings.size(); ++i)
+      total += of.rankings.weight(i) * static_cast<double>(of.rankings.length(i));
     return total;
   };
   // A ballot lists 3 to 9 items with a standard deviation near 1: five of it over 20 samples of 1500, and over the data.
@@ -305,7 +306,8 @@ TEST(Bootstrap, TopBallotsWithTiesTellAsMuchAsTheData) {
   EXPECT_NEAR(mean, listed(data) / 1500.0, 5.0 * std::sqrt(1.0 / 1500.0 + 1.0 / 30000.0));
   // Mean over eight items of a ratio with a relative error of 1 / sqrt(2 * 200) each, were they independent: 0.018.
   double ratio = 0.0;
-  for (std::size_t i = 0; i < n; ++i) ratio += result.bootstrap->utilities[i] / result.errors->utilities[i] / static_cast<double>(n);
+  for (std::size_t i = 0; i < n; ++i)
+    ratio += result.bootstrap->utilities[i] / result.errors->utilities[i] / static_cast<double>(n);
   EXPECT_NEAR(ratio, 1.0, 0.06);
 }
 
