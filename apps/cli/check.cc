@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "caucus/data/weights.h"
 #include "caucus/evaluate/goodness.h"
 #include "caucus/service/refit.h"
 #include "commands.h"
@@ -12,7 +13,7 @@ namespace {
 
 // How many ballots were compared, and why not all.
 std::string ballots_used(const Goodness& goodness, const Dataset& data) {
-  const double all = data.rankings.total_weight();
+  const double all = std::round(effective_size(data.rankings));
   if (static_cast<double>(goodness.num_ballots) >= all) return fmt::format("All {} ballots", goodness.num_ballots);
   return fmt::format("{} of {} ballots, drawn at random to save time (--max-ballots {:.0f} takes all),", goodness.num_ballots, all,
                      std::ceil(all));

@@ -13,6 +13,7 @@
 #include "caucus/base/numeric.h"
 #include "caucus/base/parallel.h"
 #include "caucus/base/random.h"
+#include "caucus/data/weights.h"
 #include "caucus/result/voter_sample.h"
 
 namespace caucus {
@@ -234,7 +235,9 @@ class Compared {
   void choose_ballots(const GoodnessOptions& options) {
     const RankingSet& rankings = data_.rankings;
     RandomStream chooser(options.seed, Purpose::permute);
-    const double share = std::min(1.0, static_cast<double>(options.max_ballots) / rankings.total_weight());
+    // Weights that are no counts stand for as many ballots as they are worth.
+    const double one = by_voter_ ? data_.voters.total_weight() / effective_size(data_.voters.weights) : one_ballot(rankings);
+    const double share = std::min(1.0, static_cast<double>(options.max_ballots) * one / rankings.total_weight()) / one;
     const auto copies_of = [&](double expected) {
       const double whole = std::floor(expected);
       return static_cast<std::size_t>(whole) + (chooser.uniform() < expected - whole ? 1 : 0);
