@@ -66,8 +66,6 @@ std::optional<std::string> warn_no_groups(const Context& context, const Dataset&
 // An example block for --help.
 std::string examples(std::initializer_list<const char*> lines);
 
-// The chance of each item to be first among all, as the terminal shows it; none where the group has no utilities.
-std::vector<double> first_chances(const Group& group);
 // The fitted model as a person wants to read it.
 std::string show_fit(const FittedModel& model, const FitSummary& summary, const Context& context,
                      std::span<const std::string> group_names = {});

@@ -11,6 +11,7 @@
 #include "caucus/service/reading.h"
 #include "commands.h"
 #include "report.h"
+#include "show.h"
 
 namespace caucus::cli {
 

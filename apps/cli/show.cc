@@ -1,4 +1,6 @@
 // The fitted model as a person wants to read it.
+#include "show.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -108,10 +110,10 @@ std::string show_fit(const FittedModel& model, const FitSummary& summary, const 
   // Weights that are no counts: what they are worth says more than what they sum to.
   const double worth = summary.details.view().number("effective_size", summary.num_rankings);
   const bool weighted = std::abs(worth - summary.num_rankings) > 1e-9 * worth;
-  const std::string size = (weighted && !voters ? fmt::format("rankings worth {:.0f} (weights sum to {})", worth,
-                                                              count_text(summary.num_rankings))
-                                                : plural(summary.num_rankings, "ranking")) +
-                           (voters ? " by " + plural(summary.num_voters, "voter") : "");
+  const std::string size =
+      (weighted && !voters ? fmt::format("rankings worth {:.0f} (weights sum to {})", worth, count_text(summary.num_rankings))
+                           : plural(summary.num_rankings, "ranking")) +
+      (voters ? " by " + plural(summary.num_voters, "voter") : "");
   std::string text = fmt::format("{}{} in {} of {} items{}   {}family {}, method {}, {:.3g} s{}\n", style.bold,
                                  plural(static_cast<double>(groups.size()), "group"), size, names.size(), style.reset, style.dim,
                                  model.family(), summary.method, summary.seconds, style.reset);

@@ -345,6 +345,7 @@ Result fit(const Dataset& data, const Points& points, const PriorParameters& par
     runner.keep_last();
     result.warnings.emplace_back("stopped before the end of burn-in: the last state of each chain stands for its draws");
   }
+  result.split_merge = runner.split_merge();
   result.predictive = choose_predictive(runner, options, done(), score_error, result.extra_sweeps);
   result.iterations = options.sweeps;
   for (ChainRecord& record : runner.records) {
@@ -353,7 +354,6 @@ Result fit(const Dataset& data, const Points& points, const PriorParameters& par
     std::move(record.assignments.begin(), record.assignments.end(), std::back_inserter(result.assignments));
     result.traces.push_back(std::move(record.trace));
   }
-  result.split_merge = runner.split_merge();
 
   const PointClustering point = minimum_expected_vi(result.assignments, 100, run.threads);
   result.expected_vi = point.expected_distance;
