@@ -1,7 +1,6 @@
 #include "caucus/infer/pl_mixture/information.h"
 
 #include <Eigen/Cholesky>
-#include <Eigen/Eigenvalues>
 #include <Eigen/LU>
 #include <algorithm>
 #include <cmath>
@@ -243,22 +242,16 @@ void fix_gauge(const Objective& objective, const std::vector<Pieces>& pieces, bo
 }
 
 // The inverse of the information; empty where it is not positive definite. A direction of which the data say next to nothing gets
-// a standard error of about 30, so that the others keep theirs: also where its curvature comes out a little below zero, which is
-// how rounding shows where a utility, or a tie strength with it, runs off.
+// a standard error of about 30, so that the others keep theirs.
 Matrix inverse_information(const Matrix& information) {
   constexpr double next_to_nothing = 1e-3;
-  constexpr Index most_rows = 600;  // for whom eigenvectors are cheap
   const Index size = information.rows();
   Matrix matrix = information;
   for (int attempt = 0; attempt < 2; ++attempt, matrix.diagonal().array() += next_to_nothing) {
     const Eigen::LLT<Matrix> cholesky(matrix);
     if (cholesky.info() == Eigen::Success && cholesky.rcond() > 1e-14) return cholesky.solve(Matrix::Identity(size, size));
   }
-  if (size > most_rows || !information.allFinite()) return {};
-  const Eigen::SelfAdjointEigenSolver<Matrix> eigen(information);
-  if (eigen.info() != Eigen::Success || eigen.eigenvalues()[0] < -few_comparisons) return {};
-  return eigen.eigenvectors() * eigen.eigenvalues().cwiseMax(next_to_nothing).cwiseInverse().asDiagonal() *
-         eigen.eigenvectors().transpose();
+  return {};
 }
 
 // Drops items from the reference, the worst first, until no error of the utilities centered on it is useless. Of two blocks that

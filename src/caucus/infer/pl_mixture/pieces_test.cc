@@ -188,25 +188,5 @@ TEST(Pieces, AGroupOfOneRaceBoundsNothing) {
   expect_told(one, n);
 }
 
-// An item that is in the tie at the top of every ballot never loses to anyone. With the strengths of ties as free as its utility
-// both run off together; the others keep their errors.
-TEST(Pieces, AnItemInEveryTieAtTheTop) {
-  RankingSetBuilder builder;
-  const std::vector<std::uint8_t> ends{0, 1, 0, 0, 1};
-  int count = 30;
-  for (ItemId second = 1; second < 5; ++second, count -= 7) {
-    std::vector<ItemId> order{0, second};
-    for (ItemId item = 1; item < 5; ++item)
-      if (item != second) order.push_back(item);
-    builder.add(order, count, ends);
-  }
-  Dataset data = races(5, builder);
-  data.unranked = Unranked::last;
-  const Result result = fit(data, parse_options<Options>({{"components", "1"}, {"standard-errors", "on"}}), caucus::Run{});
-  ASSERT_TRUE(result.errors);
-  EXPECT_EQ(result.unbounded[0], Items{0});
-  expect_told(result, 5);
-}
-
 }  // namespace
 }  // namespace caucus::pl_mixture
