@@ -12,6 +12,7 @@
 #include "commands.h"
 #include "report.h"
 #include "run_flags.h"
+#include "show.h"
 
 namespace caucus::cli {
 
@@ -160,6 +161,9 @@ void run_fit(const FitFlags& flags, const CLI::App& command, Context& context) {
   if (context.json) {
     Record extra;
     if (!flags.out.empty()) extra.set("model", flags.out);
+    std::vector<std::vector<double>> chances;
+    for (const Group& group : model->profile()) chances.push_back(first_chances(group));
+    if (!chances.front().empty()) extra.set("first_chances", chances);
     print(text(extra));
   }
   if (words) {

@@ -1,7 +1,10 @@
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "caucus/data/connectivity.h"
 #include "caucus/data/per_voter.h"
+#include "caucus/data/weights.h"
 #include "commands.h"
 
 namespace caucus::cli {
@@ -45,6 +48,7 @@ nlohmann::ordered_json info_json(const Dataset& data, const DataTraits& found, c
   nlohmann::ordered_json json;
   json["num_items"] = data.num_items();
   json["num_rankings"] = json_count(rankings.total_weight());
+  if (one_ballot(rankings) != 1.0) json["effective_size"] = effective_size(rankings);
   json["num_blank"] = json_count(data.blank_weight());
   json["num_overvoted"] = json_count(data.facts.overvoted);
   json["num_skipped"] = json_count(data.facts.skipped);
@@ -106,7 +110,11 @@ std::string first_ranking_text(const Dataset& data) {
 std::string facts_text(const Dataset& data, const DataTraits& found, const Connectivity& graph, const Style& style) {
   const RankingSet& rankings = data.rankings;
   std::string text = fmt::format("{}{}{}\n", style.bold, printable(data.source), style.reset);
-  text += fmt::format("  {} rankings ({} distinct) of {} items, {}\n", count_text(rankings.total_weight()), rankings.size(),
+  // Weights that are no counts have a sum, and there are rankings.
+  const bool weighted = std::abs(one_ballot(rankings) - 1.0) > 1e-9;
+  text += fmt::format("  {} rankings ({}{} distinct) of {} items, {}\n",
+                      weighted ? fmt::format("{}", rankings.num_rows()) : count_text(rankings.total_weight()),
+                      weighted ? fmt::format("weights sum to {}, ", count_text(rankings.total_weight())) : "", rankings.size(),
                       data.num_items(),
                       found.kind == DataKind::complete   ? "all complete"
                       : found.kind == DataKind::pairwise ? "all pairs"

@@ -55,17 +55,24 @@ std::string table_cells(const SelectRow& row, Criterion criterion) {
                      row.icl);
 }
 
+// By the halves, where there was something to choose: one group fitted for want of ballots has no halves.
+Criterion shown_by(const Selection& selection) {
+  const bool judged = std::ranges::all_of(selection.table, [](const SelectRow& row) { return row.heldout_mean.has_value(); });
+  return judged ? selection.criterion : Criterion::ebic;
+}
+
 std::string show_selection(const Selection& selection, const Context& context) {
   const Style style(context.color_stdout());
-  std::string text = fmt::format("{}{}{}\n", style.bold, table_head(selection.criterion), style.reset);
+  const Criterion criterion = shown_by(selection);
+  std::string text = fmt::format("{}{}{}\n", style.bold, table_head(criterion), style.reset);
   for (const SelectRow& row : selection.table) {
     const bool chosen = row.k == selection.chosen_k;
-    text += fmt::format("{}{}{}{}\n", chosen ? style.bold : "", table_cells(row, selection.criterion), chosen ? "  <- chosen" : "",
+    text += fmt::format("{}{}{}{}\n", chosen ? style.bold : "", table_cells(row, criterion), chosen ? "  <- chosen" : "",
                         chosen ? style.reset : "");
   }
   text += "\n";
   for (const std::string& sentence : selection.why) text += wrapped(sentence, 2) + "\n";
-  if (selection.criterion == Criterion::halves)
+  if (criterion == Criterion::halves)
     text += fmt::format(
         "\n{}{}{}\n", style.dim,
         wrapped("Columns: mean log-probability of a ballot of the half the model has not seen; gain over the row before; "

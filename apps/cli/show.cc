@@ -1,4 +1,6 @@
 // The fitted model as a person wants to read it.
+#include "show.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -28,12 +30,25 @@ std::optional<std::pair<double, double>> half_width(const Group& group, std::siz
   return std::pair{0.5 * (interval->high - interval->low), interval->level};
 }
 
+}  // namespace
+
+std::vector<double> first_chances(const Group& group) {
+  if (group.utilities.empty()) return {};
+  const double largest = *std::max_element(group.utilities.begin(), group.utilities.end());
+  std::vector<double> chances;
+  double total = 0.0;
+  for (double utility : group.utilities) total += chances.emplace_back(std::exp(utility - largest));
+  for (double& chance : chances) chance /= total;
+  return chances;
+}
+
+namespace {
+
 // Utilities, best first, with an interval and the chance to be first among all items. `level` is that of the intervals shown.
 std::string show_utilities(const Group& group, const std::vector<std::string>& names, std::size_t width, const Style& style,
                            std::optional<double>& level) {
-  double total = 0.0;
-  const double largest = *std::max_element(group.utilities.begin(), group.utilities.end());
-  for (double utility : group.utilities) total += std::exp(utility - largest);
+  const std::vector<double> chances = first_chances(group);
+  const double largest = *std::max_element(chances.begin(), chances.end());
   std::string text;
   std::size_t rank = 0;
   for (const ItemId item : group.order) {
@@ -41,9 +56,8 @@ std::string show_utilities(const Group& group, const std::vector<std::string>& n
       text += fmt::format("      ... and {} more\n", group.order.size() - most_items);
       break;
     }
-    const double share = std::exp(group.utilities[item] - largest) / total;
     const auto eighths_per_row = static_cast<double>(8 * (columns_left - width));
-    const auto eighths = static_cast<std::size_t>(std::lround(std::exp(group.utilities[item] - largest) * eighths_per_row));
+    const auto eighths = static_cast<std::size_t>(std::lround(chances[item] / largest * eighths_per_row));
     static constexpr const char* parts[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
     std::string bar;
     for (std::size_t i = 0; i < eighths / 8; ++i) bar += "█";
@@ -55,7 +69,7 @@ std::string show_utilities(const Group& group, const std::vector<std::string>& n
     }
     if (group.is_unbounded(item)) bar = "(no finite estimate)";
     text += fmt::format("  {:>4}. {}  {:>+7.2f}{:<8} {:>5.1f}%  {}{}{}\n", rank, fit_width(names[item], width),
-                        group.utilities[item], interval, 100.0 * share, style.bar, bar, style.reset);
+                        group.utilities[item], interval, 100.0 * chances[item], style.bar, bar, style.reset);
   }
   return text;
 }
@@ -92,13 +106,17 @@ std::string show_fit(const FittedModel& model, const FitSummary& summary, const 
   for (const std::string& name : names) width = std::max(width, std::min(widest_name, display_width(name)));
 
   const std::vector<Group> groups = model.profile();
-  std::string text =
-      fmt::format("{}{} in {} of {} items{}   {}family {}, method {}, {:.3g} s{}\n", style.bold,
-                  plural(static_cast<double>(groups.size()), "group"),
-                  plural(summary.num_rankings, "ranking") + (summary.num_voters > 0.0 && summary.num_voters != summary.num_rankings
-                                                                 ? " by " + plural(summary.num_voters, "voter")
-                                                                 : ""),
-                  names.size(), style.reset, style.dim, model.family(), summary.method, summary.seconds, style.reset);
+  const bool voters = summary.num_voters > 0.0 && summary.num_voters != summary.num_rankings;
+  // Weights that are no counts: what they are worth says more than what they sum to.
+  const double worth = summary.details.view().number("effective_size", summary.num_rankings);
+  const bool weighted = std::abs(worth - summary.num_rankings) > 1e-9 * worth;
+  const std::string size =
+      (weighted && !voters ? fmt::format("rankings worth {:.0f} (weights sum to {})", worth, count_text(summary.num_rankings))
+                           : plural(summary.num_rankings, "ranking")) +
+      (voters ? " by " + plural(summary.num_voters, "voter") : "");
+  std::string text = fmt::format("{}{} in {} of {} items{}   {}family {}, method {}, {:.3g} s{}\n", style.bold,
+                                 plural(static_cast<double>(groups.size()), "group"), size, names.size(), style.reset, style.dim,
+                                 model.family(), summary.method, summary.seconds, style.reset);
   // Steps are those of all starts together.
   const bool search = summary.starts && summary.starts->tried > 1;
   text += fmt::format("log-likelihood {:.4f}   BIC {:.1f}   AIC {:.1f}\n{} parameters   {}{} {} steps{}\n", summary.loglik,

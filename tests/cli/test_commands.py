@@ -137,6 +137,30 @@ class Commands(Case):
         self.assertEqual(result["num_rankings"], 300)
         self.assertIn(f"{result['num_ballots']} of 300 ballots, drawn at random to save time (--max-ballots 300 takes all)", " ".join(some.stdout.split()))
 
+    def test_check_says_which_kind_its_p_values_are(self):
+        model, data = self.two_groups(200)
+        one, two = self.path("one.json"), self.path("fitted.json")
+        self.ok("fit", data, "-k", 1, "--out", one)
+        self.ok("fit", data, "-k", 2, "--out", two)
+        plain = self.ok("check", two, data, "--replicates", 19)
+        self.assertIn("were not fitted again", " ".join(plain.stdout.split()))
+        anew = self.ok("check", two, data, "--replicates", 19, "--refit")
+        self.assertIn("19 data sets simulated from the model, the model fitted anew to each", " ".join(anew.stdout.split()))
+        for flags, kind in (((), False), (("--refit",), True)):
+            result = json.loads(self.ok("check", two, data, "--replicates", 19, "--json", *flags).stdout)
+            self.assertIs(result["refitted"], kind)
+            self.assertIn(" ".join(result["note"].split()), " ".join((anew if kind else plain).stdout.split()))
+        bad = json.loads(self.ok("check", one, data, "--replicates", 19, "--refit", "--json").stdout)
+        self.assertEqual(bad["checks"][0]["p_value"], 0.05)
+        again = json.loads(self.ok("check", one, data, "--replicates", 19, "--refit", "--json", "--threads", 1).stdout)
+        self.assertEqual(bad, again)
+        for family in ("mallows", "dpm"):
+            self.ok("fit", data, "--family", family, *(["-k", 1] if family != "dpm" else ["--sweeps", 30, "--burnin", 10]), "--out", one)
+            self.assertEqual(len(json.loads(self.ok("check", one, data, "--replicates", 19, "--refit", "--json", "--max-ballots", 60).stdout)["checks"]), 2)
+        late = caucus("check", two, data, "--refit", "--replicates", 90000, "--time-limit", 0.05)
+        self.assertEqual(late.returncode, 75)
+        self.assertIn("allow more time", late.stderr)
+
     # how many groups
     def test_fit_chooses_the_number_of_groups_and_says_why(self):
         _, data = self.two_groups()

@@ -303,7 +303,39 @@ class Rows(Files):
 
     def test_weights_that_sum_to_one_are_said_to(self):
         path = self.path("w.csv", "rank1,rank2,rank3,weight\n" + "a,b,c,0.0033333333333\nb,a,c,0.0033333333333\nc,a,b,0.0033333333334\n" * 100)
-        self.assertIn("1 ranking of 3 items", self.ok("fit", path, "-k", 1).stdout)
+        self.assertIn("rankings worth 300 (weights sum to 1) of 3 items", self.ok("fit", path, "-k", 1).stdout)
+        self.assertIn("300 rankings (weights sum to 1, 3 distinct) of 3 items", self.ok("info", path).stdout)
+
+    def test_no_answer_depends_on_the_scale_of_weights(self):
+        """300 ballots of weight 1, and of weight 1/300: the same groups, the same errors, nothing null or huge."""
+        _, source = self.two_groups(300)
+        with open(source, encoding="utf-8") as file:
+            lines = [line for line in file if not line.startswith("#")]
+        rows = [line.split(": ")[1].strip().split(",") for line in lines for _ in range(int(line.split(": ")[0]))]
+        self.assertEqual(len(rows), 300)
+        answers = []
+        for weight in ("1", "0.00333333333333"):
+            path = self.path("w.csv", "weight,rank1,rank2,rank3,rank4,rank5\n" + "".join(
+                weight + "," + ",".join("abcde"[int(i) - 1] for i in row) + "\n" for row in rows))
+            texts = [self.ok(*command, "--seed", 2).stdout for command in (
+                ("fit", path), ("select", path), ("fit", path, "--family", "mallows"), ("fit", path, "--family", "gmallows", "-k", 2))]
+            for text in texts:
+                self.assertNotIn("0.99999", text)
+                self.assertNotIn("nan", text)
+                self.assertLess(max(len(word) for word in text.split()), 80)
+            fitted = json.loads(self.ok("fit", path, "--json").stdout)
+            cv = json.loads(self.ok("select", path, "-k", "1..3", "--criterion", "cv", "--json").stdout)
+            compared = json.loads(self.ok("compare", path, "--families", "pl:1..3,mallows:1..3,kde", "--json").stdout)
+            self.assertNotIn("null", json.dumps([fitted["components"], cv["table"]]))
+            answers.append({
+                "groups": len(fitted["components"]), "bic": fitted["fit"]["bic"],
+                "error": fitted["components"][0]["standard_errors"][0],
+                "cv": cv["chosen_k"], "cv_mean": cv["table"][1]["heldout_mean"], "cv_error": cv["table"][1]["heldout_se"],
+                **{"compare " + row["label"]: row["groups"] for row in compared["table"]},
+                **{"behind " + row["label"]: row["behind_se"] for row in compared["table"]}})
+        for key, value in answers[0].items():
+            self.assertAlmostEqual(value, answers[1][key], delta=1e-5 * max(1, abs(value)), msg=key)
+        self.assertEqual(answers[0]["groups"], 2)
 
 
 class OddFiles(Files):

@@ -8,13 +8,15 @@ namespace caucus {
 // Beyond it every double is a whole number.
 constexpr double largest_count = 0x1p53;
 
+bool is_count(double weight) { return weight == std::floor(weight) && weight < largest_count; }
+
 double effective_size(std::span<const double> weights) {
   double largest = 0.0, total = 0.0;
   bool counts = true;
   for (double weight : weights) {
     largest = std::max(largest, weight);
     total += weight;
-    counts = counts && weight == std::floor(weight) && weight < largest_count;
+    counts = counts && is_count(weight);
   }
   if (counts || !(largest > 0.0)) return total;
   // Relative to the largest, so that neither tiny nor huge weights leave the range of numbers.
@@ -31,6 +33,11 @@ double effective_size(const RankingSet& rankings) {
   std::vector<double> weights(rankings.num_rows());
   for (std::size_t row = 0; row < weights.size(); ++row) weights[row] = rankings.row_weight(row);
   return effective_size(weights);
+}
+
+double one_ballot(const RankingSet& rankings) {
+  const double size = effective_size(rankings);
+  return size > 0.0 ? rankings.total_weight() / size : 1.0;
 }
 
 }  // namespace caucus

@@ -3,12 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
+#include <mutex>
 #include <numeric>
+#include <utility>
 
 #include "caucus/base/error.h"
+#include "caucus/base/numeric.h"
 #include "caucus/base/parallel.h"
 #include "caucus/base/random.h"
+#include "caucus/data/weights.h"
 #include "caucus/result/voter_sample.h"
 
 namespace caucus {
@@ -69,15 +74,23 @@ std::vector<std::uint32_t> groups_of(RankingView ranking) {
   return result;
 }
 
-GoodnessCheck judge(std::string name, std::size_t begin, std::size_t end, std::span<const double> observed,
-                    const std::vector<std::vector<double>>& replicates, const std::vector<std::string>& labels,
-                    std::size_t max_worst) {
+// What was counted, or by how much it differs from what was expected: in the data, and in each replicate.
+struct Counts {
+  std::vector<double> shown;     // counted in the data, for the reader
+  std::vector<double> observed;  // what is judged
+  std::vector<std::vector<double>> replicates;
+};
+
+GoodnessCheck judge(std::string name, std::size_t begin, std::size_t end, const Counts& counts,
+                    const std::vector<std::string>& labels, std::size_t max_worst) {
   GoodnessCheck check;
   check.name = std::move(name);
+  const std::vector<double>& observed = counts.observed;
+  const std::vector<std::vector<double>>& replicates = counts.replicates;
   const double count = static_cast<double>(replicates.size());
   std::vector<double> sum(end - begin, 0.0), squares(end - begin, 0.0), mean(end - begin), deviation(end - begin);
   // Deviations from the first replicate, so that the sums of squares keep their digits.
-  const auto centered = [&](std::span<const double> counts, std::size_t i) { return counts[begin + i] - replicates[0][begin + i]; };
+  const auto centered = [&](std::span<const double> of, std::size_t i) { return of[begin + i] - replicates[0][begin + i]; };
   for (const auto& replicate : replicates)
     for (std::size_t i = 0; i < sum.size(); ++i)
       sum[i] += centered(replicate, i), squares[i] += std::pow(centered(replicate, i), 2);
@@ -109,151 +122,293 @@ GoodnessCheck judge(std::string name, std::size_t begin, std::size_t end, std::s
   const std::size_t most = std::min(max_worst, order.size());
   std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(most), order.end(),
                     [&](std::size_t a, std::size_t b) { return std::abs(z(a)) > std::abs(z(b)); });
-  for (std::size_t i = 0; i < most; ++i)
-    check.worst.push_back({labels[order[i]], observed[order[i]], mean[order[i] - begin], z(order[i])});
+  for (const std::size_t i : std::span(order).first(most))
+    check.worst.push_back({labels[i], counts.shown[i], counts.shown[i] - (observed[i] - mean[i - begin]), z(i)});
   return check;
 }
 
-// The ballots to compare, one entry each; those of a voter side by side, for their draws come from one group.
-struct ComparedBallots {
-  std::vector<std::uint32_t> rankings;
-  std::vector<std::size_t> voter_of, begins;  // by voter compared
+// The ballots that are compared, one entry each, and what is counted of them. Those of a voter stand side by side, for their draws
+// come from one group.
+class Compared {
+ public:
+  Compared(const FittedModel& model, const Dataset& data, const GoodnessOptions& options)
+      : data_(data), by_voter_(counts_voters(model, data)), groups_(data.rankings.size()) {
+    choose_ballots(options);
+    const RankingSet& rankings = data.rankings;
+    std::vector<double> listed(data.num_items(), 0.0);
+    for (std::size_t i = 0; i < rankings.size(); ++i)
+      for (ItemId item : rankings[i].items()) listed[item] += rankings.weight(i);
+    shown_.resize(data.num_items());
+    std::iota(shown_.begin(), shown_.end(), ItemId{0});
+    std::stable_sort(shown_.begin(), shown_.end(), [&](ItemId a, ItemId b) { return listed[a] > listed[b]; });
+    shown_.resize(std::min(shown_.size(), options.max_items));
+    for (std::uint32_t i : ballots_)
+      if (groups_[i].empty()) groups_[i] = groups_of(rankings[i]);
+  }
+
+  std::size_t num_ballots() const { return ballots_.size(); }
+  StatisticCounter counter() const { return {data_, shown_}; }
+
+  std::vector<double> observed() const {
+    StatisticCounter counting = counter();
+    std::vector<double> counts(counting.size(), 0.0);
+    for (std::uint32_t i : ballots_) counting.add(data_.rankings[i].items(), groups_[i], counts);
+    return counts;
+  }
+
+  // The ballots themselves as data to fit.
+  Dataset ballots() const {
+    DatasetMaker made(*this);
+    for (std::size_t row = 0; row < ballots_.size(); ++row) made.add(row, data_.rankings[ballots_[row]].items());
+    return made.finish();
+  }
+
+  // Counts of ballots drawn from the model and observed as those of the data were.
+  std::vector<double> draw_counts(const FittedModel& model, std::uint64_t seed) const {
+    StatisticCounter counting = counter();
+    std::vector<double> counts(counting.size(), 0.0);
+    draw(model, seed, [&](std::size_t row, std::span<const ItemId> seen) {
+      counting.add(seen, std::span(groups_[ballots_[row]]).first(seen.size()), counts);
+    });
+    return counts;
+  }
+  // The same draws as data to fit, and their counts.
+  std::pair<Dataset, std::vector<double>> draw_data(const FittedModel& model, std::uint64_t seed) const {
+    StatisticCounter counting = counter();
+    std::vector<double> counts(counting.size(), 0.0);
+    DatasetMaker made(*this);
+    draw(model, seed, [&](std::size_t row, std::span<const ItemId> seen) {
+      counting.add(seen, std::span(groups_[ballots_[row]]).first(seen.size()), counts);
+      made.add(row, seen);
+    });
+    return {made.finish(), std::move(counts)};
+  }
+
+  std::vector<std::string> labels() const {
+    const StatisticCounter layout = counter();
+    std::vector<std::string> labels(layout.size());
+    for (std::size_t i = 0; i < data_.num_items(); ++i) {
+      labels[i] = fmt::format("first places of {}", data_.items[i]);
+      labels[layout.lengths_begin() + i] = fmt::format("places listed on ballots that begin with {}", data_.items[i]);
+    }
+    std::size_t at = layout.pairs_begin();
+    for (std::size_t a = 0; a < shown_.size(); ++a)
+      for (std::size_t b = a + 1; b < shown_.size(); ++b, ++at)
+        labels[at] = fmt::format("{} above {}", data_.items[shown_[a]], data_.items[shown_[b]]);
+    return labels;
+  }
+
+ private:
+  class DatasetMaker {
+   public:
+    explicit DatasetMaker(const Compared& compared) : compared_(compared) {}
+    void add(std::size_t row, std::span<const ItemId> items) {
+      const RankingView ballot = compared_.data_.rankings[compared_.ballots_[row]];
+      ends_.assign(ballot.group_ends().begin(), ballot.group_ends().end());
+      ends_.resize(ends_.empty() ? 0 : items.size());
+      if (!ends_.empty()) ends_.back() = 1;
+      builder_.append(items, 1.0, ends_);
+    }
+    Dataset finish() {
+      const Dataset& data = compared_.data_;
+      Dataset made;
+      made.items = data.items;
+      made.unranked = data.unranked;
+      made.source = data.source;
+      made.rankings = builder_.build();
+      if (!compared_.by_voter_) return made;
+      std::vector<std::uint32_t> of_row;
+      const std::vector<std::size_t>& voters = compared_.voter_of_;
+      for (std::size_t v = 0; v < voters.size(); ++v)
+        of_row.insert(of_row.end(), compared_.begins_[v + 1] - compared_.begins_[v], static_cast<std::uint32_t>(v));
+      set_voters(made, std::move(of_row), {}, std::vector<double>(voters.size(), 1.0));
+      for (const Column& column : voter_columns(data)) made.voters.table.push_back(column.select(voters));
+      return made;
+    }
+
+   private:
+    const Compared& compared_;
+    RankingSetBuilder builder_;
+    std::vector<std::uint8_t> ends_;
+  };
+
+  void choose_ballots(const GoodnessOptions& options) {
+    const RankingSet& rankings = data_.rankings;
+    RandomStream chooser(options.seed, Purpose::permute);
+    // Weights that are no counts stand for as many ballots as they are worth.
+    const double one = by_voter_ ? data_.voters.total_weight() / effective_size(data_.voters.weights) : one_ballot(rankings);
+    const double share = std::min(1.0, static_cast<double>(options.max_ballots) * one / rankings.total_weight()) / one;
+    const auto copies_of = [&](double expected) {
+      const double whole = std::floor(expected);
+      return static_cast<std::size_t>(whole) + (chooser.uniform() < expected - whole ? 1 : 0);
+    };
+    for (std::size_t v = 0; by_voter_ && v < data_.voters.size(); ++v)
+      for (std::size_t copies = copies_of(data_.voters.weights[v] * share); copies > 0; --copies) {
+        const Incidence& cast = data_.voters.rankings;
+        voter_of_.push_back(v);
+        begins_.push_back(ballots_.size());
+        for (std::size_t j = cast.begin[v]; j < cast.begin[v + 1]; ++j)
+          ballots_.insert(ballots_.end(), cast.count(j), cast.other[j]);
+      }
+    begins_.push_back(ballots_.size());
+    for (std::size_t i = 0; !by_voter_ && i < rankings.size(); ++i) {
+      const double expected = rankings.weight(i) * share;
+      ballots_.insert(ballots_.end(), copies_of(expected), static_cast<std::uint32_t>(i));
+    }
+  }
+
+  // visit(row, items seen) for each ballot.
+  template <class Visit>
+  void draw(const FittedModel& model, std::uint64_t seed, Visit&& visit) const {
+    const std::size_t k = model.num_components();
+    std::vector<double> log_weights;  // K numbers per voter, or K in all
+    if (by_voter_) {
+      if (model.membership() != nullptr) {
+        log_weights = model.membership()->log_weights_of_voters(data_);
+      } else {
+        for (const Group& group : model.profile()) log_weights.push_back(std::log(group.weight));
+      }
+    }
+    SampleRequest request;
+    request.count = ballots_.size();
+    request.seed = seed;
+    request.threads = 1;
+    GroupSampler of_group(model, request);
+    std::size_t voter = 0, group = 0;
+    RandomStream random(request.seed, Purpose::generate);
+    const Sample sample = by_voter_ ? Sample() : model.sample(request);
+    const auto next = [&](std::size_t row) {
+      if (!by_voter_) return sample.data.rankings[sample.data.rankings.row_ranking(row)];
+      if (row == begins_[voter]) {
+        const std::size_t at = model.membership() != nullptr ? voter_of_[voter] * k : 0;
+        group = random.categorical_log(std::span(log_weights).subspan(at, k));
+        ++voter;
+      }
+      return of_group.next(group);
+    };
+    std::vector<ItemId> seen;
+    std::vector<char> takes_part(data_.num_items());
+    for (std::size_t row = 0; row < ballots_.size(); ++row) {
+      const RankingView drawn = next(row);
+      const RankingView ballot = data_.rankings[ballots_[row]];
+      seen.clear();
+      if (data_.unranked == Unranked::absent) {
+        std::fill(takes_part.begin(), takes_part.end(), 0);
+        for (ItemId item : ballot.items()) takes_part[item] = 1;
+        for (ItemId item : drawn.items())
+          if (takes_part[item] != 0) seen.push_back(item);
+      } else {
+        seen.assign(drawn.items().begin(),
+                    drawn.items().begin() + static_cast<std::ptrdiff_t>(std::min(ballot.size(), drawn.size())));
+      }
+      visit(row, std::span<const ItemId>(seen));
+    }
+  }
+
+  const Dataset& data_;
+  bool by_voter_;
+  std::vector<std::uint32_t> ballots_;
+  std::vector<std::size_t> voter_of_, begins_;      // by voter compared
+  std::vector<std::vector<std::uint32_t>> groups_;  // tie-groups, by distinct ranking
+  std::vector<ItemId> shown_;
 };
 
-ComparedBallots choose_ballots(const Dataset& data, bool by_voter, const GoodnessOptions& options) {
-  const RankingSet& rankings = data.rankings;
-  ComparedBallots chosen;
-  RandomStream chooser(options.seed, Purpose::permute);
-  const double share = std::min(1.0, static_cast<double>(options.max_ballots) / rankings.total_weight());
-  const auto copies_of = [&](double expected) {
-    const double whole = std::floor(expected);
-    return static_cast<std::size_t>(whole) + (chooser.uniform() < expected - whole ? 1 : 0);
+void require_no_tie_outcomes(const FittedModel& model, const Dataset& data) {
+  if (data.rankings.has_ties() && model.ties_are_outcomes())
+    throw DataError("the model takes a tie as an outcome of its own; goodness of fit is checked on rankings without ties only");
+}
+
+std::uint64_t seed_of(const GoodnessOptions& options, std::size_t replicate) { return options.seed + 1000003 * (replicate + 1); }
+
+// Fills replicate after replicate until the run is stopped; answers why. An empty one was told to stop.
+StopReason fill_replicates(const GoodnessOptions& options, const char* phase, Counts& counts,
+                           const std::function<std::vector<double>(std::size_t)>& replicate) {
+  counts.replicates.resize(static_cast<std::size_t>(options.replicates));
+  std::mutex speaking;
+  int done = 0;
+  StopReason why = StopReason::converged;
+  std::atomic<bool> stopped = false;
+  parallel_for(counts.replicates.size(), options.threads, [&](std::size_t r) {
+    if (stopped) return;
+    counts.replicates[r] = replicate(r);
+    const std::lock_guard lock(speaking);
+    if (options.run != nullptr && !stopped)
+      stopped = options.run->report({phase, ++done, options.replicates, 0.0}, why) == Flow::stop;
+  });
+  std::erase_if(counts.replicates, [](const std::vector<double>& one) { return one.empty(); });
+  return counts.replicates.size() == static_cast<std::size_t>(options.replicates) ? StopReason::converged : why;
+}
+
+Goodness judged(const Compared& compared, const Dataset& data, const Counts& counts, const GoodnessOptions& options) {
+  Goodness result;
+  result.num_ballots = compared.num_ballots();
+  result.replicates = static_cast<int>(counts.replicates.size());
+  if (result.replicates < std::min(fewest_replicates, options.replicates)) return result;
+  const StatisticCounter layout = compared.counter();
+  const std::vector<std::string> labels = compared.labels();
+  const auto add = [&](const char* name, std::size_t begin, std::size_t end) {
+    result.checks.push_back(judge(name, begin, end, counts, labels, options.max_worst));
   };
-  for (std::size_t v = 0; by_voter && v < data.voters.size(); ++v)
-    for (std::size_t copies = copies_of(data.voters.weights[v] * share); copies > 0; --copies) {
-      const Incidence& cast = data.voters.rankings;
-      chosen.voter_of.push_back(v);
-      chosen.begins.push_back(chosen.rankings.size());
-      for (std::size_t j = cast.begin[v]; j < cast.begin[v + 1]; ++j)
-        chosen.rankings.insert(chosen.rankings.end(), cast.count(j), cast.other[j]);
-    }
-  chosen.begins.push_back(chosen.rankings.size());
-  for (std::size_t i = 0; !by_voter && i < rankings.size(); ++i) {
-    const double expected = rankings.weight(i) * share;
-    chosen.rankings.insert(chosen.rankings.end(), copies_of(expected), static_cast<std::uint32_t>(i));
-  }
-  return chosen;
+  add("first places", 0, data.num_items());
+  if (layout.num_pairs() > 0) add("pairs", layout.pairs_begin(), layout.lengths_begin());
+  const DataTraits found = traits(data);
+  if (found.min_length != found.max_length) add("ballot lengths", layout.lengths_begin(), layout.size());
+  return result;
 }
 
-std::vector<ItemId> most_listed(const Dataset& data, std::size_t max_items) {
-  const RankingSet& rankings = data.rankings;
-  std::vector<double> listed(data.num_items(), 0.0);
-  for (std::size_t i = 0; i < rankings.size(); ++i)
-    for (ItemId item : rankings[i].items()) listed[item] += rankings.weight(i);
-  std::vector<ItemId> shown(data.num_items());
-  std::iota(shown.begin(), shown.end(), ItemId{0});
-  std::stable_sort(shown.begin(), shown.end(), [&](ItemId a, ItemId b) { return listed[a] > listed[b]; });
-  shown.resize(std::min(shown.size(), max_items));
-  return shown;
-}
-
-// What of a whole ranking would show on a ballot like this one: among the items that took part, or its first places.
-void show_like(RankingView ballot, RankingView drawn, Unranked unranked, std::vector<char>& takes_part, std::vector<ItemId>& seen) {
-  seen.clear();
-  if (unranked == Unranked::absent) {
-    std::fill(takes_part.begin(), takes_part.end(), 0);
-    for (ItemId item : ballot.items()) takes_part[item] = 1;
-    for (ItemId item : drawn.items())
-      if (takes_part[item] != 0) seen.push_back(item);
-  } else {
-    seen.assign(drawn.items().begin(), drawn.items().begin() + static_cast<std::ptrdiff_t>(std::min(ballot.size(), drawn.size())));
-  }
-}
-
-std::vector<std::string> labels_of(const Dataset& data, const StatisticCounter& layout, const std::vector<ItemId>& shown) {
-  std::vector<std::string> labels(layout.size());
-  for (std::size_t i = 0; i < data.num_items(); ++i) {
-    labels[i] = fmt::format("first places of {}", data.items[i]);
-    labels[layout.lengths_begin() + i] = fmt::format("places listed on ballots that begin with {}", data.items[i]);
-  }
-  std::size_t at = layout.pairs_begin();
-  for (std::size_t a = 0; a < shown.size(); ++a)
-    for (std::size_t b = a + 1; b < shown.size(); ++b, ++at)
-      labels[at] = fmt::format("{} above {}", data.items[shown[a]], data.items[shown[b]]);
+// The likeliest group of each distinct ranking.
+std::vector<std::uint32_t> likeliest_groups(const FittedModel& model, const Dataset& data) {
+  const std::size_t k = model.num_components();
+  if (k < 2) return {};
+  const std::vector<double> shares = memberships(model, data, 1);
+  std::vector<std::uint32_t> labels(data.rankings.size());
+  for (std::size_t i = 0; i < labels.size(); ++i) labels[i] = most_probable(std::span(shares).subspan(i * k, k));
   return labels;
 }
 
 }  // namespace
 
 Goodness goodness_of_fit(const FittedModel& model, const Dataset& data, const GoodnessOptions& options) {
-  if (data.rankings.has_ties() && model.ties_are_outcomes())
-    throw DataError("the model takes a tie as an outcome of its own; goodness of fit is checked on rankings without ties only");
-  const RankingSet& rankings = data.rankings;
+  require_no_tie_outcomes(model, data);
+  const Compared compared(model, data, options);
+  Counts counts;
+  counts.shown = counts.observed = compared.observed();
+  const StopReason why = fill_replicates(options, "simulating", counts,
+                                         [&](std::size_t r) { return compared.draw_counts(model, seed_of(options, r)); });
+  Goodness result = judged(compared, data, counts, options);
+  result.stop_reason = why;
+  return result;
+}
 
-  const bool by_voter = counts_voters(model, data);
-  const ComparedBallots chosen = choose_ballots(data, by_voter, options);
-  const std::vector<std::uint32_t>& ballots = chosen.rankings;
-  const std::vector<ItemId> shown = most_listed(data, options.max_items);
-  StatisticCounter layout(data, shown);
-  std::vector<double> observed(layout.size(), 0.0);
-  std::vector<std::vector<std::uint32_t>> groups(rankings.size());
-  for (std::uint32_t i : ballots) {
-    if (groups[i].empty()) groups[i] = groups_of(rankings[i]);
-    layout.add(rankings[i].items(), groups[i], observed);
-  }
-
-  std::vector<double> log_weights;  // K numbers per voter
-  const std::size_t k = model.num_components();
-  if (by_voter) {
-    if (model.membership() != nullptr) {
-      log_weights = model.membership()->log_weights_of_voters(data);
-    } else {
-      for (const Group& group : model.profile()) log_weights.push_back(std::log(group.weight));
+Goodness goodness_of_fit_refitted(const FittedModel& model, const Refit& refit, const Dataset& data,
+                                  const GoodnessOptions& options) {
+  require_no_tie_outcomes(model, data);
+  const Compared compared(model, data, options);
+  // Counts less what a model fitted to the same ballots expects.
+  const auto residuals = [&](const FittedModel& fitted, std::vector<double> counted, std::uint64_t seed) {
+    for (int draw = 0; draw < expectation_draws; ++draw) {
+      const std::vector<double> drawn = compared.draw_counts(fitted, seed + 15485863 * static_cast<std::uint64_t>(draw + 1));
+      for (std::size_t i = 0; i < counted.size(); ++i) counted[i] -= drawn[i] / expectation_draws;
     }
+    return counted;
+  };
+  Counts counts;
+  counts.shown = compared.observed();
+  const Dataset ballots = compared.ballots();
+  const std::unique_ptr<FittedModel> fitted = refit(ballots, likeliest_groups(model, ballots));
+  StopReason why = StopReason::time_limit;
+  if (fitted != nullptr) {
+    counts.observed = residuals(*fitted, counts.shown, options.seed);
+    why = fill_replicates(options, "fitting to simulated data", counts, [&](std::size_t r) {
+      const std::uint64_t seed = seed_of(options, r);
+      auto [drawn, counted] = compared.draw_data(*fitted, seed);
+      const std::unique_ptr<FittedModel> anew = refit(drawn, likeliest_groups(*fitted, drawn));
+      return anew == nullptr ? std::vector<double>() : residuals(*anew, std::move(counted), seed);
+    });
   }
-  std::vector<std::vector<double>> replicates(static_cast<std::size_t>(options.replicates));
-  parallel_for(replicates.size(), options.threads, [&](std::size_t r) {
-    SampleRequest request;
-    request.count = ballots.size();
-    request.seed = options.seed + 1000003 * (r + 1);
-    request.threads = 1;
-    GroupSampler of_group(model, request);
-    std::size_t voter = 0, group = 0;
-    RandomStream random(request.seed, Purpose::generate);
-    const Sample sample = by_voter ? Sample() : model.sample(request);
-    const auto draw = [&](std::size_t row) {
-      if (!by_voter) return sample.data.rankings[sample.data.rankings.row_ranking(row)];
-      if (row == chosen.begins[voter]) {
-        const std::size_t at = model.membership() != nullptr ? chosen.voter_of[voter] * k : 0;
-        group = random.categorical_log(std::span(log_weights).subspan(at, k));
-        ++voter;
-      }
-      return of_group.next(group);
-    };
-    StatisticCounter counter(data, shown);
-    std::vector<double> counts(counter.size(), 0.0);
-    std::vector<ItemId> seen;
-    std::vector<char> takes_part(data.num_items());
-    for (std::size_t row = 0; row < ballots.size(); ++row) {
-      const RankingView drawn = draw(row);
-      show_like(rankings[ballots[row]], drawn, data.unranked, takes_part, seen);
-      counter.add(seen, std::span(groups[ballots[row]]).first(seen.size()), counts);
-    }
-    replicates[r] = std::move(counts);
-  });
-
-  const std::vector<std::string> labels = labels_of(data, layout, shown);
-  Goodness result;
-  result.num_ballots = ballots.size();
-  result.replicates = options.replicates;
-  result.checks.push_back(judge("first places", 0, data.num_items(), observed, replicates, labels, options.max_worst));
-  if (layout.num_pairs() > 0)
-    result.checks.push_back(
-        judge("pairs", layout.pairs_begin(), layout.lengths_begin(), observed, replicates, labels, options.max_worst));
-  const DataTraits found = traits(data);
-  if (found.min_length != found.max_length)
-    result.checks.push_back(
-        judge("ballot lengths", layout.lengths_begin(), layout.size(), observed, replicates, labels, options.max_worst));
+  Goodness result = judged(compared, data, counts, options);
+  result.refitted = true;
+  result.stop_reason = why;
   return result;
 }
 

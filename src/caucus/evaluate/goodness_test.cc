@@ -10,6 +10,7 @@
 
 #include "caucus/base/error.h"
 #include "caucus/base/random.h"
+#include "caucus/infer/pl_mixture/family.h"
 #include "caucus/infer/pl_mixture/fitted.h"
 
 namespace caucus {
@@ -99,6 +100,111 @@ TEST_P(GoodnessOfTheTruth, PValuesAreUniform) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, GoodnessOfTheTruth, testing::Values(Cut::none, Cut::top, Cut::subset));
+
+// Fitted to the data it is held against, with as few as 120 ballots: the plain p-values never fall below a half, those of the
+// refitted check do so half the time.
+class GoodnessOfAFit : public testing::TestWithParam<Cut> {};
+
+TEST_P(GoodnessOfAFit, RefittedPValuesAreUniform) {
+  const FittedMixture truth = model_of(opposites(0.4), GetParam() == Cut::subset ? Unranked::absent : Unranked::last);
+  const auto family = make_pl_mixture_family();
+  const Refit refit = [&](const Dataset& data, std::span<const std::uint32_t> labels) {
+    caucus::Run run;
+    run.threads = 1;
+    run.labels = labels;
+    return family->fit(data, {{"components", "2"}, {"restarts", "1"}, {"standard-errors", "off"}}, run).model;
+  };
+  GoodnessOptions options;
+  options.replicates = 19;
+  options.threads = 1;
+  constexpr int trials = 120;
+  std::map<std::string, std::vector<double>> refitted, plain;
+  for (int trial = 0; trial < trials; ++trial) {
+    options.seed = static_cast<std::uint64_t>(10 + trial);
+    const Dataset data = ballots(truth, 120, 5000 + static_cast<std::uint64_t>(trial), GetParam());
+    const Goodness goodness = goodness_of_fit_refitted(truth, refit, data, options);
+    EXPECT_TRUE(goodness.refitted);
+    EXPECT_EQ(goodness.replicates, 19);
+    for (const GoodnessCheck& one : goodness.checks) refitted[one.name].push_back(one.p_value);
+    for (const GoodnessCheck& one : goodness_of_fit(*refit(data, {}), data, options).checks) plain[one.name].push_back(one.p_value);
+  }
+  const auto share_below = [&](const std::vector<double>& p, double level) {
+    return static_cast<double>(std::ranges::count_if(p, [&](double value) { return value <= level + 1e-9; })) / trials;
+  };
+  for (const char* name : {"first places", "pairs"}) {
+    ASSERT_EQ(refitted[name].size(), static_cast<std::size_t>(trials));
+    // Five standard errors of a share of 120.
+    for (const double level : {0.1, 0.5, 0.9})
+      EXPECT_NEAR(share_below(refitted[name], level), level, 5.0 * std::sqrt(level * (1.0 - level) / trials)) << name;
+    EXPECT_LT(share_below(plain[name], 0.5), 0.25) << name << ": the plain check is conservative";
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, GoodnessOfAFit, testing::Values(Cut::none, Cut::top, Cut::subset));
+
+// Two opposite groups, one fitted: refitting does not hide it.
+TEST(Goodness, RefittedFindsAMissingGroup) {
+  const Dataset data = ballots(model_of(opposites(1.0)), 600, 3, Cut::none);
+  const auto family = make_pl_mixture_family();
+  const Refit refit = [&](const Dataset& other, std::span<const std::uint32_t>) {
+    return family->fit(other, {{"components", "1"}, {"standard-errors", "off"}}, caucus::Run{}).model;
+  };
+  GoodnessOptions options;
+  options.replicates = 39;
+  const std::unique_ptr<FittedModel> one = refit(data, {});
+  const Goodness goodness = goodness_of_fit_refitted(*one, refit, data, options);
+  EXPECT_EQ(check(goodness, "first places").p_value, 1.0 / 40.0);
+  const Discrepancy& worst = check(goodness, "first places").worst[0];
+  EXPECT_GT(std::abs(worst.z), 5.0);
+  // What the fit expects, from its worths. Twenty simulated data sets, and the mean of 39 replicates: a standard deviation of 2.4.
+  const std::vector<double> utilities = one->profile()[0].utilities;
+  double total = 0.0;
+  for (const double utility : utilities) total += std::exp(utility);
+  const auto item = static_cast<std::size_t>(worst.what.back() - '1');
+  EXPECT_NEAR(worst.expected, 600.0 * std::exp(utilities[item]) / total, 12.0);
+}
+
+// Ties that are events, and voters with several ballots, come back in the replicates as they were.
+TEST(Goodness, RefittedKeepsVotersAndLengths) {
+  const FittedMixture model = model_of(opposites(1.0));
+  Dataset data = ballots(model, 200, 9, Cut::top);
+  std::vector<std::uint32_t> of_row;
+  for (std::uint32_t row = 0; row < 200; ++row) of_row.push_back(row / 2);
+  set_voters(data, of_row, {}, std::vector<double>(100, 1.0));
+  std::vector<std::size_t> lengths(n + 1, 0);
+  for (std::size_t row = 0; row < 200; ++row) ++lengths[data.rankings.length(data.rankings.row_ranking(row))];
+  int calls = 0;
+  const Refit refit = [&](const Dataset& other, std::span<const std::uint32_t> labels) -> std::unique_ptr<FittedModel> {
+    ++calls;
+    EXPECT_EQ(other.voters.size(), 100u);
+    EXPECT_TRUE(other.voters.share());
+    EXPECT_EQ(labels.size(), other.rankings.size());
+    std::vector<std::size_t> own(n + 1, 0);
+    for (std::size_t row = 0; row < other.rankings.num_rows(); ++row) ++own[other.rankings.length(other.rankings.row_ranking(row))];
+    EXPECT_EQ(own, lengths);
+    return std::make_unique<FittedMixture>(model_of(opposites(1.0)));
+  };
+  GoodnessOptions options;
+  options.replicates = 19;
+  options.threads = 1;
+  EXPECT_EQ(goodness_of_fit_refitted(model, refit, data, options).checks.size(), 3u);
+  EXPECT_EQ(calls, 20);
+}
+
+// A run that is out of time gives no p-values rather than some from too few replicates.
+TEST(Goodness, StopsWhenTold) {
+  const FittedMixture model = model_of(opposites(0.4));
+  const Dataset data = ballots(model, 100, 7, Cut::none);
+  caucus::Run run;
+  run.time_limit = 0.0;
+  GoodnessOptions options;
+  options.threads = 1;
+  options.run = &run;
+  const Goodness goodness = goodness_of_fit(model, data, options);
+  EXPECT_EQ(goodness.replicates, 1);
+  EXPECT_TRUE(goodness.checks.empty());
+  EXPECT_EQ(goodness.stop_reason, StopReason::time_limit);
+}
 
 // Two opposite groups under a model of one: every candidate has half of each pair, so pairs agree, but the ends come first too
 // often.

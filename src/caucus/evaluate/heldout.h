@@ -11,8 +11,13 @@ namespace caucus {
 struct HeldoutScores {
   std::vector<double> log_prob;
   std::vector<double> weight;
+  // Of each entry the sum of the squared weights of its ballots, and whether all ballots' weights are counts: equal ballots are one
+  // entry.
+  std::vector<double> square;
+  bool counts = true;
 
   void append(const FittedModel& model, const Dataset& test, int threads);
+  void append(const HeldoutScores& more);
   double mean() const;
   double standard_error() const;  // of the mean over ballots
 };

@@ -7,6 +7,7 @@
 
 #include "caucus/base/error.h"
 #include "caucus/base/parallel.h"
+#include "caucus/data/weights.h"
 #include "caucus/io/stream.h"
 
 namespace caucus {
@@ -70,7 +71,10 @@ FitOutcome Family::fit(const Dataset& data, const OptionMap& options, const Run&
   if (!summary.entropy && outcome.model->num_components() > 1)
     summary.entropy = membership_entropy(*outcome.model, data, run.threads);
   complete_summary(outcome, data.rankings.total_weight(), begun, run);
-  if (counts_voters(*outcome.model, data)) summary.num_voters = data.voters.total_weight();
+  const bool voters = counts_voters(*outcome.model, data);
+  if (voters) summary.num_voters = data.voters.total_weight();
+  const double size = voters ? effective_size(data.voters.weights) : effective_size(data.rankings);
+  if (size > 0.0 && size != (voters ? summary.num_voters : summary.num_rankings)) summary.details.set("effective_size", size);
   return outcome;
 }
 

@@ -103,8 +103,17 @@ double PlackettLuce::log_prob_ties(RankingView ranking, Unranked unranked) const
 
 void PlackettLuce::sample(RandomStream& random, std::size_t length, std::vector<ItemId>& items,
                           std::vector<std::uint8_t>& group_ends) const {
+  sample_choices(random, num_items(), length == 0 ? num_items() : std::min(length, num_items()), items, group_ends);
+}
+
+void PlackettLuce::sample_stages(RandomStream& random, std::size_t stages, std::vector<ItemId>& items,
+                                 std::vector<std::uint8_t>& group_ends) const {
+  sample_choices(random, stages, ties_.empty() ? std::min(stages, num_items()) : num_items(), items, group_ends);
+}
+
+void PlackettLuce::sample_choices(RandomStream& random, std::size_t most_stages, std::size_t wanted, std::vector<ItemId>& items,
+                                  std::vector<std::uint8_t>& group_ends) const {
   const std::size_t n = num_items();
-  const std::size_t wanted = length == 0 ? n : std::min(length, n);
   items.clear();
   group_ends.clear();
   if (ties_.empty()) {
@@ -119,7 +128,7 @@ void PlackettLuce::sample(RandomStream& random, std::size_t length, std::vector<
   std::vector<ItemId> rest(n);
   std::iota(rest.begin(), rest.end(), 0);
   std::vector<double> weights, table;
-  while (items.size() < wanted && !rest.empty()) {
+  for (std::size_t stage = 0; stage < most_stages && items.size() < wanted && !rest.empty(); ++stage) {
     // The size of the set first, then its items one by one from the table of elementary symmetric polynomials.
     weights.assign(1, 0.0);
     for (ItemId item : rest) weights[0] += worths_[item];

@@ -40,8 +40,14 @@ class PlackettLuce {
   // ties, one exponential race: O(n + length log length). With ties, O(n D^2) per stage, D the largest order.
   // group_ends is filled only where the model has ties.
   void sample(RandomStream& random, std::size_t length, std::vector<ItemId>& items, std::vector<std::uint8_t>& group_ends) const;
+  // The first `stages` choices of a random ranking, each of one item or of a tie; fewer where the items run out.
+  void sample_stages(RandomStream& random, std::size_t stages, std::vector<ItemId>& items,
+                     std::vector<std::uint8_t>& group_ends) const;
 
  private:
+  // Choices, at most so many, until at least so many items are listed.
+  void sample_choices(RandomStream& random, std::size_t most_stages, std::size_t wanted, std::vector<ItemId>& items,
+                      std::vector<std::uint8_t>& group_ends) const;
   double log_prob_strict(RankingView ranking, Unranked unranked) const;
   double log_prob_ties(RankingView ranking, Unranked unranked) const;
   double log_prob_wide(RankingView ranking, Unranked unranked) const;

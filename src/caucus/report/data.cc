@@ -305,7 +305,8 @@ void add_groups(const ReportRequest& request, const ReportModel& one, const Part
 
 void add_voters(const ReportRequest& request, const Parts& parts, std::size_t max_points, Json& json) {
   if (parts.view.groups.size() > 1) json["memberships"] = report::memberships_json(parts.voters, *parts.data, parts.num_shown);
-  if (parts.view.items.size() <= 2) return;
+  // A battle says one thing: all there is to map are pairs.
+  if (parts.view.items.size() <= 2 || traits(*parts.data).kind == DataKind::pairwise) return;
   report::VoterView shown = parts.voters;
   for (std::uint32_t& label : shown.label) label = std::min(label, static_cast<std::uint32_t>(parts.num_shown - 1));
   const report::BallotMap map = report::map_ballots(*parts.data, max_points, request.seed);

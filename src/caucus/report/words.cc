@@ -145,6 +145,8 @@ std::vector<std::string> selection_sentences(const SelectionFacts& selection) {
 }
 
 std::vector<std::string> selection_words(const SelectionFacts& selection) {
+  // One group for want of anything to choose by, as where every ballot is one battle: no halves were tried.
+  if (selection.table.size() == 1 && !selection.table.front().heldout_mean && !selection.why.empty()) return selection.why;
   if (selection.criterion == Criterion::halves && selection.chosen_k > 0)
     return {selection.chosen_k == 1
                 ? "No division into groups holds up: what one half of the rankings shows does not help to predict the other half."

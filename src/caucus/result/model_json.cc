@@ -306,6 +306,7 @@ FitSummary read_summary(const Json& model) {
   summary.loglik = fit["loglik"].number().value_or(std::nan(""));
   summary.num_rankings = fit["num_rankings"].number(0.0).value_or(0.0);
   summary.num_voters = fit["num_voters"].number(0.0).value_or(0.0);
+  if (const double size = fit["effective_size"].number(0.0).value_or(0.0); size > 0.0) summary.details.set("effective_size", size);
   summary.num_parameters = static_cast<std::int64_t>(fit["num_parameters"].whole());
   summary.log_discrete_values = fit["log_discrete_values"].number(0.0).value_or(0.0);
   summary.entropy = fit["entropy"].number();

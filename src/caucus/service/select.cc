@@ -12,6 +12,7 @@
 #include "caucus/base/error.h"
 #include "caucus/base/parallel.h"
 #include "caucus/data/folds.h"
+#include "caucus/data/weights.h"
 #include "caucus/evaluate/heldout.h"
 #include "caucus/evaluate/identifiable.h"
 #include "caucus/infer/stopping.h"
@@ -222,10 +223,7 @@ class Grid {
 
   void add_heldout(SelectRow& row, const std::vector<Part>& fits) {
     HeldoutScores all;
-    for (const Part& fit : fits) {
-      all.log_prob.insert(all.log_prob.end(), fit.scores.log_prob.begin(), fit.scores.log_prob.end());
-      all.weight.insert(all.weight.end(), fit.scores.weight.begin(), fit.scores.weight.end());
-    }
+    for (const Part& fit : fits) all.append(fit.scores);
     row.heldout_mean = all.mean();
     row.heldout_se = all.standard_error();
     for (const HeldoutScores& earlier : pooled_) row.ahead.push_back(paired_difference(all, earlier));
@@ -291,11 +289,12 @@ Selection select(const Dataset& data, const SelectRequest& request, const Run& r
   const auto components = std::ranges::find_if(info.options, [](const OptionInfo& option) { return option.name == "components"; });
   if (components == info.options.end()) throw UsageError(fmt::format("family {} has no number of groups to choose", info.name));
 
+  // What weights are worth, whatever their scale.
+  const double num_ballots = data.voters.share() ? effective_size(data.voters.weights) : effective_size(data.rankings);
   if (request.candidates.empty()) {
     std::optional<std::string> one_group = why_no_groups(data);
-    const double ballots = data.voters.share() ? data.voters.total_weight() : data.rankings.total_weight();
-    if (!one_group && ballots < fewest_ballots_for_groups)
-      one_group = fmt::format("{} {} are too few to look for groups: one group was fitted.", ballots,
+    if (!one_group && num_ballots < fewest_ballots_for_groups)
+      one_group = fmt::format("{:.0f} {} are too few to look for groups: one group was fitted.", num_ballots,
                               data.voters.share() ? "voters" : "ballots");
     if (one_group) {
       SelectRequest only = request;
@@ -310,7 +309,7 @@ Selection select(const Dataset& data, const SelectRequest& request, const Run& r
 
   Grid grid(data, request, run);
   if (request.candidates.empty()) {
-    const int most = static_cast<int>(std::min(components->max.value_or(1000.0), data.rankings.total_weight()));
+    const int most = static_cast<int>(std::min(components->max.value_or(1000.0), num_ballots));
     for (int k = 1; k <= most && !grid.stopped() && goes_on(grid.table(), request.criterion, request.one_standard_error); ++k)
       grid.add(k);
   } else {

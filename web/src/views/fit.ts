@@ -14,7 +14,7 @@ const CRITERIA: [keyof Selection["table"][number], string, string][] = [
 
 export const selection: ViewMaker = (state) => {
   const chosen = state.report.selection;
-  if (!chosen || chosen.table.length === 0) return null;
+  if (!chosen || chosen.table.length < 2) return null;
   const has = CRITERIA.filter(([key]) => chosen.table.some((row) => typeof row[key] === "number"));
   if (has.length === 0) return null;
   let key = (has.find(([name]) => name === chosen.criterion || (["cv", "holdout", "halves"].includes(chosen.criterion) && name === "heldout_mean")) ?? has[0])[0];

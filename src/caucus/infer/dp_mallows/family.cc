@@ -14,8 +14,8 @@ namespace caucus {
 namespace dp_mallows {
 namespace {
 
-// Of scores, in nats per ballot: a fit warns beyond.
-constexpr double largest_error = 0.01;
+// Rankings on which the error of scores is judged while there are still draws to be had.
+constexpr std::size_t judged_rankings = 1000;
 constexpr Accepts accepts{.complete = true, .top_t = true, .subset = false, .ties = false};
 
 std::vector<GroupErrors> errors_of(const std::vector<Component>& components) {
@@ -32,6 +32,14 @@ std::vector<GroupErrors> errors_of(const std::vector<Component>& components) {
     groups.push_back(std::move(errors));
   }
   return groups;
+}
+
+Dataset some_of(const Dataset& data) {
+  const RankingSet& rankings = data.rankings;
+  const std::size_t step = (rankings.size() + judged_rankings - 1) / judged_rankings;
+  RankingSetBuilder builder;
+  for (std::size_t i = 0; i < rankings.size(); i += std::max<std::size_t>(step, 1)) builder.add(rankings[i], rankings.weight(i));
+  return data.with(builder.build());
 }
 
 class DpMallowsFamily : public Family {
@@ -62,7 +70,12 @@ class DpMallowsFamily : public Family {
           fmt::format("co-clustering takes at most 5000 ballots, here are {}; use draw-assignments", data.rankings.total_weight()));
     const Points points = make_points(data);
     const PriorParameters parameters = prior_parameters(options, data, points.num_stages);
-    Result result = dp_mallows::fit(data, points, parameters, options, run);
+    const Dataset judged = some_of(data);
+    const ScoreError score_error = [&](const std::vector<PredictiveDraw>& draws) {
+      return FittedDpm(data.items, data.unranked, parameters, {}, draws).loglik_error(judged, run.threads) /
+             judged.rankings.total_weight();
+    };
+    Result result = dp_mallows::fit(data, points, parameters, options, run, score_error);
     write_outputs(result, options);
 
     FitOutcome outcome;
@@ -85,12 +98,16 @@ class DpMallowsFamily : public Family {
     summary.options = show_options(options);
     if (!result.predictive.empty()) {
       const double error = model->loglik_error(data, run.threads), per_ballot = error / data.rankings.total_weight();
-      summary.details.set("predictive", Record().set("draws", result.predictive.size()).set("loglik_error", error));
-      if (per_ballot > largest_error)
+      summary.details.set("predictive", Record()
+                                            .set("draws", result.predictive.size())
+                                            .set("extra_sweeps", result.extra_sweeps)
+                                            .set("loglik_error", error)
+                                            .set("error_per_ballot", per_ballot));
+      if (per_ballot > wanted_score_error)
         summary.warnings.push_back(fmt::format(
             "the {} draws kept for score leave a Monte Carlo error of {:.2g} nats per ballot (wanted: {}): more --sweeps "
             "and --predictive-draws make it smaller",
-            result.predictive.size(), per_ballot, largest_error));
+            result.predictive.size(), per_ballot, wanted_score_error));
     }
     if (options.split_merge > 0)
       summary.details.set("split_merge", Record()

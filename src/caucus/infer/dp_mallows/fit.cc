@@ -68,6 +68,18 @@ PredictiveDraw predictive_draw(const Chain& chain) {
   return draw;
 }
 
+// Draws for the predictive where their number is left open, over all chains: the fewest and the most; and how often the sweeps
+// after burn-in may be doubled for them.
+constexpr int fewest_draws = 100, most_draws = 400, most_doublings = 3;
+
+// `wanted` of the values, evenly spaced, or all.
+std::vector<PredictiveDraw> evenly(const std::vector<PredictiveDraw>& all, std::size_t wanted) {
+  std::vector<PredictiveDraw> result;
+  for (std::size_t k = 1; k <= all.size(); ++k)
+    if (k * wanted / all.size() > (k - 1) * wanted / all.size()) result.push_back(all[k - 1]);
+  return result;
+}
+
 // One chain and what is kept of it.
 class RecordedChain {
  public:
@@ -102,10 +114,25 @@ class RecordedChain {
     record.assignments.push_back(chain_->labels());
     // Evenly spaced draws for the predictive, at least one.
     const auto planned = std::max<std::int64_t>(1, (options_.sweeps - options_.burnin) / options_.thin);
-    const std::int64_t wanted = (options_.predictive_draws + options_.chains - 1) / options_.chains;
+    const int in_all = options_.predictive_draws.value_or(most_draws);
+    const std::int64_t wanted = (in_all + options_.chains - 1) / options_.chains;
     const auto k = static_cast<std::int64_t>(record.draws.size());
-    if (options_.predictive_draws > 0 && (k * wanted / planned > (k - 1) * wanted / planned || k == 1))
+    if (in_all > 0 && (k * wanted / planned > (k - 1) * wanted / planned || k == 1))
       record.predictive.push_back(predictive_draw(*chain_));
+  }
+
+  // Sweeps after those asked for, of which nothing is kept but draws for the predictive, as many as there are already; every second
+  // one of these makes room. False where `stop` cut it short.
+  bool extend(int sweeps, const AskToStop& stop) {
+    std::vector<PredictiveDraw> more;
+    const auto wanted = static_cast<std::int64_t>(record.predictive.size());
+    for (std::int64_t k = 1; k <= sweeps; ++k) {
+      if (!chain_->sweep(stop)) return false;
+      if (k * wanted / sweeps > (k - 1) * wanted / sweeps) more.push_back(predictive_draw(*chain_));
+    }
+    std::move(more.begin(), more.end(), std::back_inserter(record.predictive));
+    record.predictive = evenly(record.predictive, static_cast<std::size_t>(wanted));
+    return true;
   }
 
   double objective() const { return record.trace.log_joint.empty() ? 0.0 : record.trace.log_joint.back(); }
@@ -131,6 +158,45 @@ class RecordedChain {
   std::unique_ptr<Chain> chain_;
   bool started_ = false;
 };
+
+bool extend(std::span<RecordedChain> chains, int sweeps, const Run& run) {
+  std::atomic<bool> whole = true;
+  parallel_for(chains.size(), run.threads, [&](std::size_t c) {
+    if (!chains[c].extend(sweeps, [&run] { return should_stop(run); })) whole = false;
+  });
+  return whole.load();
+}
+
+// The draws of all chains, `wanted` of them if there are as many.
+std::vector<PredictiveDraw> predictive(std::span<const RecordedChain> chains, std::size_t wanted) {
+  std::vector<PredictiveDraw> result;
+  for (const RecordedChain& chain : chains) {
+    const std::size_t own = std::min(chain.record.predictive.size(), (wanted + chains.size() - 1) / chains.size());
+    std::ranges::move(evenly(chain.record.predictive, own), std::back_inserter(result));
+  }
+  return result;
+}
+
+// As few draws as leave a small error; more sweeps where even the most do not.
+std::vector<PredictiveDraw> choose_predictive(std::span<RecordedChain> chains, const Options& options, bool finished, const Run& run,
+                                              const ScoreError& score_error, int& extra_sweeps) {
+  if (options.predictive_draws) return predictive(chains, static_cast<std::size_t>(*options.predictive_draws));
+  std::size_t wanted = fewest_draws;
+  std::vector<PredictiveDraw> draws = predictive(chains, wanted);
+  if (!score_error) return draws;
+  while (score_error(draws) > wanted_score_error) {
+    const int kept = options.sweeps - options.burnin;
+    if (wanted < most_draws && draws.size() >= wanted) {
+      wanted *= 2;
+    } else if (!finished || extra_sweeps >= (kept << most_doublings) - kept || !extend(chains, extra_sweeps + kept, run)) {
+      break;
+    } else {
+      extra_sweeps = 2 * extra_sweeps + kept;
+    }
+    draws = predictive(chains, wanted);
+  }
+  return draws;
+}
 
 SplitMergeCounts sum_counts(std::span<const RecordedChain> chains) {
   SplitMergeCounts total;
@@ -218,7 +284,8 @@ Component summarise_cluster(const Points& points, const Prior& prior, std::span<
   return component;
 }
 
-Result fit(const Dataset& data, const Points& points, const PriorParameters& parameters, const Options& options, const Run& run) {
+Result fit(const Dataset& data, const Points& points, const PriorParameters& parameters, const Options& options, const Run& run,
+           const ScoreError& score_error) {
   validate_options(options);
   if (options.burnin >= options.sweeps)
     throw UsageError(fmt::format("burnin = {} leaves nothing of sweeps = {}", options.burnin, options.sweeps));
@@ -236,15 +303,16 @@ Result fit(const Dataset& data, const Points& points, const PriorParameters& par
     for (std::size_t c = 0; c < chains.size(); ++c) chains[c].keep(done.sweeps[c]);
     result.warnings.emplace_back("stopped before the end of burn-in: the last state of each chain stands for its draws");
   }
+  result.split_merge = sum_counts(chains);
+  result.predictive =
+      choose_predictive(chains, options, done.stop_reason == StopReason::iteration_limit, run, score_error, result.extra_sweeps);
   result.iterations = std::min(done.least(), options.sweeps);
   for (RecordedChain& chain : chains) {
     ChainRecord& record = chain.record;
     std::move(record.draws.begin(), record.draws.end(), std::back_inserter(result.draws));
     std::move(record.assignments.begin(), record.assignments.end(), std::back_inserter(result.assignments));
-    std::move(record.predictive.begin(), record.predictive.end(), std::back_inserter(result.predictive));
     result.traces.push_back(std::move(record.trace));
   }
-  result.split_merge = sum_counts(chains);
 
   const PointClustering point = minimum_expected_vi(result.assignments, 100, run.threads);
   result.expected_vi = point.expected_distance;

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -54,6 +55,7 @@ struct Result {
   std::vector<ClusterLabels> assignments;  // of the draws
   std::vector<Trace> traces;               // one per chain
   std::vector<PredictiveDraw> predictive;
+  int extra_sweeps = 0;  // of each chain, after those asked for, to take the predictive's draws from
   ClusterLabels labels;  // the point estimate, labelled by size
   double expected_vi = 0.0;
   std::vector<Component> components;  // largest first
@@ -66,8 +68,16 @@ struct Result {
 // The prior that the options and the data say. Throws UsageError.
 PriorParameters prior_parameters(const Options& options, const Dataset& data, std::size_t num_stages);
 
-// Runs the chains; resumes from options.checkpoint if that file exists. Cost per sweep O(N C t + sum of t^2 * gibbs-steps).
-Result fit(const Dataset& data, const Points& points, const PriorParameters& parameters, const Options& options, const Run& run);
+// Monte Carlo error in nats per ballot that is small enough for scores.
+inline constexpr double wanted_score_error = 0.01;
+// The error that draws leave in the score of a ballot.
+using ScoreError = std::function<double(const std::vector<PredictiveDraw>&)>;
+
+// Runs the chains; resumes from options.checkpoint if that file exists. Where the number of predictive draws is left open, they are
+// doubled, and the chains run on for them alone, until score_error is small enough or a bound is reached; without score_error their
+// number is the smallest. Cost per sweep O(N C t + sum of t^2 * gibbs-steps).
+Result fit(const Dataset& data, const Points& points, const PriorParameters& parameters, const Options& options, const Run& run,
+           const ScoreError& score_error = {});
 
 // A center's summary given its members: `passes` draws of (sigma, theta).
 Component summarise_cluster(const Points& points, const Prior& prior, std::span<const Member> members, int passes,

@@ -263,6 +263,31 @@ TEST(FittedDpm, ScoresStateTheirMonteCarloError) {
   EXPECT_LT(*std::max_element(score.begin(), score.end()) - *std::min_element(score.begin(), score.end()), 12.0 * many);
 }
 
+// Left open, the number of draws grows until the error is small: with few sweeps the chain runs on, for the draws alone. What the
+// sweeps asked for give stays as it was.
+TEST(FittedDpm, DrawsAreTakenUntilTheErrorIsSmall) {
+  ClusterLabels truth;
+  const Dataset data = synthetic(6, 40, 3, 0.7, truth);
+  const auto family = make_dp_mallows_family();
+  caucus::Run run;
+  run.threads = 1;
+  const FitOutcome few = family->fit(data, {{"sweeps", "120"}, {"burnin", "20"}, {"predictive-draws", "5"}}, run);
+  const FitOutcome open = family->fit(data, {{"sweeps", "120"}, {"burnin", "20"}}, run);
+  const auto per_ballot = [](const FitOutcome& outcome) {
+    return outcome.summary.details.view().object("predictive").number("error_per_ballot");
+  };
+  EXPECT_GT(per_ballot(few), 0.01);
+  EXPECT_EQ(few.summary.details.view().object("predictive").number("extra_sweeps"), 0.0);
+  const double extra = open.summary.details.view().object("predictive").number("extra_sweeps");
+  EXPECT_TRUE(per_ballot(open) <= 0.01 || extra == 700.0) << per_ballot(open);
+  EXPECT_LT(per_ballot(open), 0.6 * per_ballot(few));
+  EXPECT_EQ(open.summary.iterations, 120);
+  EXPECT_EQ(open.summary.posterior->num_draws, few.summary.posterior->num_draws);
+  const auto a = open.model->profile(), b = few.model->profile();
+  ASSERT_EQ(a.size(), b.size());
+  for (std::size_t k = 0; k < a.size(); ++k) EXPECT_EQ(a[k].order, b[k].order);
+}
+
 // A hand-written file: P of one ranking from the definition.
 TEST(FittedDpm, HandWrittenModelScores) {
   const ModelDocument model = ModelDocument::parse(

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -43,7 +44,7 @@ struct Options {
   std::string center_prior;
   double center_strength = 1.0;
   int auxiliary = 3;
-  int predictive_draws = 100;
+  std::optional<int> predictive_draws;
   std::string draws;
   std::string draw_assignments;
   std::string draws_cmdstan;
@@ -73,7 +74,9 @@ struct Options {
               "a ranking the centers are expected to resemble: item names, best first, comma-separated"),
         field("center-strength", &O::center_strength, 0, 1e6, "weight of center-prior, in units of nu"),
         field("auxiliary", &O::auxiliary, 1, 1000, "with center-prior: candidate clusters per ballot (Neal 2000, algorithm 8)"),
-        field("predictive-draws", &O::predictive_draws, 0, 10000, "draws kept in the model for the posterior predictive of score"),
+        field("predictive-draws", &O::predictive_draws, 0, 10000,
+              "draws kept in the model for the posterior predictive of score; auto: 100 to 400, and up to eight times the kept "
+              "sweeps to take them from, until their Monte Carlo error is below 0.01 nats per ballot"),
         field("draws", &O::draws, "file for one line per kept sweep (CSV)"),
         field("draw-assignments", &O::draw_assignments, "file for the cluster label of every ballot in every kept sweep (CSV)"),
         field("draws-cmdstan", &O::draws_cmdstan, "prefix of one CmdStan CSV per chain: PREFIX-1.csv, ..."),

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "caucus/data/weights.h"
 #include "caucus/infer/kernel_mallows/fit.h"
 #include "caucus/infer/kernel_mallows/fitted.h"
 
@@ -41,7 +42,7 @@ class KdeFamily : public Family {
     outcome.summary.options = show_options(options);
     outcome.summary.details.set("theta", bandwidth.theta);
     outcome.summary.trace = {"leave-one-out log-likelihood", bandwidth.trace};
-    if (!options.theta && !(data.rankings.total_weight() > 1.0))
+    if (!options.theta && !(effective_size(data.rankings) > 1.0))
       outcome.summary.warnings.emplace_back("one ballot says nothing about the kernel's width: theta = 1 was taken");
     return outcome;
   }

@@ -8,6 +8,7 @@
 #include "caucus/base/error.h"
 #include "caucus/base/numeric.h"
 #include "caucus/base/parallel.h"
+#include "caucus/data/weights.h"
 #include "caucus/infer/family.h"
 #include "caucus/infer/kernel_mallows/fit.h"
 #include "caucus/infer/kernel_mallows/fitted.h"
@@ -24,6 +25,7 @@ double leave_one_out(const RankingSet& rankings, std::size_t num_items, double t
                      int threads, const std::function<bool()>& stop) {
   const Kernel kernel(theta, num_items);
   const Blocks blocks(left_out.size(), 8);
+  const double one = one_ballot(rankings);
   return parallel_fold(
       blocks, threads, [] { return 0.0; },
       [&](double& total, std::size_t begin, std::size_t end) {
@@ -33,10 +35,10 @@ double leave_one_out(const RankingSet& rankings, std::size_t num_items, double t
           const std::size_t i = left_out[k];
           index.set(rankings[i]);
           for (std::size_t j = 0; j < rankings.size(); ++j) {
-            const double weight = rankings.weight(j) - (j == i ? 1.0 : 0.0);
+            const double weight = rankings.weight(j) - (j == i ? one : 0.0);
             logs[j] = weight > 0.0 ? std::log(weight) + kernel.log_density(rankings[j], index) : -infinity;
           }
-          total += rankings.weight(i) * (log_sum_exp(logs) - std::log(rankings.total_weight() - 1.0));
+          total += rankings.weight(i) * (log_sum_exp(logs) - std::log(rankings.total_weight() - one));
         }
       },
       [](double& total, double part) { total += part; });
@@ -49,11 +51,11 @@ Bandwidth choose_bandwidth(const RankingSet& rankings, std::size_t num_items, co
     result.stop_reason = StopReason::closed_form;
     return result;
   }
-  if (!(rankings.total_weight() > 1.0)) return result;
+  if (!(effective_size(rankings) > 1.0)) return result;
   std::vector<std::size_t> left_out;
   const std::size_t count = std::min(rankings.size(), static_cast<std::size_t>(options.left_out));
   for (std::size_t k = 0; k < count; ++k) left_out.push_back(rankings.size() * k / count);
-  // A ballot whose others are all of weight 0 cannot occur: the total weight exceeds one.
+  // A ballot whose others are all of weight 0 cannot occur: there is more than one.
   double best = -infinity;
   bool stopped = false;
   const auto objective = [&](double log_theta) {

@@ -13,8 +13,10 @@
 #include "caucus/base/error.h"
 #include "caucus/base/parallel.h"
 #include "caucus/base/random.h"
+#include "caucus/data/weights.h"
 #include "caucus/infer/pl_mixture/gibbs.h"
 #include "caucus/infer/pl_mixture/voters.h"
+#include "caucus/infer/silent_observer.h"
 
 namespace caucus::pl_mixture {
 
@@ -47,7 +49,7 @@ std::vector<double> multinomial(std::int64_t draws, std::span<const double> chan
 }
 
 // Battles: voters who met the same two items draw from the same two or three outcomes, so their counts are drawn at once.
-RankingSet draw_pairs(const RankingSet& rankings, const std::vector<PlackettLuce>& models, const Parameters& fitted,
+RankingSet draw_pairs(const RankingSet& rankings, const std::vector<PlackettLuce>& models, const Parameters& fitted, double one,
                       RandomStream& random) {
   std::map<std::pair<ItemId, ItemId>, double> met;
   for (std::size_t i = 0; i < rankings.size(); ++i)
@@ -63,14 +65,28 @@ RankingSet draw_pairs(const RankingSet& rankings, const std::vector<PlackettLuce
     for (std::size_t o = 0; o < chances.size(); ++o)
       for (std::size_t k = 0; k < models.size(); ++k)
         chances[o] += fitted.weights[k] * std::exp(models[k].log_prob(RankingView(outcomes[o], ends[o].data()), Unranked::absent));
-    const std::vector<double> counts = multinomial(whole(weight, random), chances, random);
+    const std::vector<double> counts = multinomial(whole(weight / one, random), chances, random);
     for (std::size_t o = 0; o < counts.size(); ++o)
-      if (counts[o] > 0.0) builder.add(outcomes[o], counts[o], ends[o]);
+      if (counts[o] > 0.0) builder.add(outcomes[o], counts[o] * one, ends[o]);
   }
   return builder.build();
 }
 
 }  // namespace
+
+void draw_alike(RankingView ballot, Unranked unranked, const std::vector<PlackettLuce>& models, std::size_t k, RandomStream& random,
+                std::vector<ItemId>& items, std::vector<std::uint8_t>& ends) {
+  if (unranked == Unranked::last && ballot.size() == models[k].num_items()) return models[k].sample(random, 0, items, ends);
+  if (unranked == Unranked::last) {
+    std::size_t stages = 0;
+    ballot.for_each_group([&](std::span<const ItemId>) { ++stages; });
+    return models[k].sample_stages(random, stages, items, ends);
+  }
+  std::vector<double> utilities;
+  for (ItemId item : ballot.items()) utilities.push_back(models[k].utilities()[item]);
+  PlackettLuce(std::move(utilities), models[k].ties()).sample(random, 0, items, ends);
+  for (ItemId& item : items) item = ballot[item];
+}
 
 Dataset bootstrap_sample(const Dataset& data, const Parameters& fitted, Bootstrap kind, std::uint64_t seed, std::uint64_t index) {
   if (data.voters.share()) return bootstrap_voters(data, fitted, kind, seed, index);
@@ -80,10 +96,12 @@ Dataset bootstrap_sample(const Dataset& data, const Parameters& fitted, Bootstra
   sample.unranked = data.unranked;
   sample.source = data.source;
   const RankingSet& rankings = data.rankings;
+  // As many ballots as the weights are worth, of the weight that counts as one (data/weights.h).
+  const double one = one_ballot(rankings), size = rankings.total_weight() / one;
   if (kind == Bootstrap::nonparametric) {
-    const double total = rankings.total_weight();
-    sample.rankings =
-        rankings.with_weights(multinomial(std::max<std::int64_t>(1, std::llround(total)), rankings.weights(), random));
+    std::vector<double> counts = multinomial(std::max<std::int64_t>(1, std::llround(size)), rankings.weights(), random);
+    for (double& count : counts) count *= one;
+    sample.rankings = rankings.with_weights(std::move(counts));
     return sample;
   }
   std::vector<PlackettLuce> models;
@@ -95,34 +113,24 @@ Dataset bootstrap_sample(const Dataset& data, const Parameters& fitted, Bootstra
                        std::ranges::none_of(std::views::iota(std::size_t{0}, rankings.size()),
                                             [&](std::size_t i) { return rankings.length(i) > 2; });
   if (battles) {
-    sample.rankings = draw_pairs(rankings, models, fitted, random);
+    sample.rankings = draw_pairs(rankings, models, fitted, one, random);
     return sample;
   }
   // Voter by voter: hours, and more, for weights that are no counts of people.
-  if (constexpr double most = 1e7; rankings.total_weight() > most)
+  if (constexpr double most = 1e7; size > most)
     throw DataError(
         fmt::format("{}: a parametric bootstrap would draw {:.3g} rankings each time, more than {:g}; say --bootstrap-kind "
                     "nonparametric, or divide the "
                     "weights",
-                    data.source, rankings.total_weight(), most));
+                    data.source, size, most));
   RankingSetBuilder builder;
   std::vector<ItemId> items;
   std::vector<std::uint8_t> ends;
   for (std::size_t i = 0; i < rankings.size(); ++i) {
     const RankingView ranking = rankings[i];
-    for (std::int64_t voter = whole(rankings.weight(i), random); voter > 0; --voter) {
-      const std::size_t k = random.categorical(fitted.weights);
-      if (data.unranked == Unranked::last) {
-        models[k].sample(random, ranking.size(), items, ends);
-        if (ranking.size() == 0) items.clear(), ends.clear();
-      } else {
-        std::vector<double> utilities;
-        for (ItemId item : ranking.items()) utilities.push_back(fitted.component(k)[item]);
-        if (utilities.empty()) continue;
-        PlackettLuce(std::move(utilities), fitted.ties).sample(random, 0, items, ends);
-        for (ItemId& item : items) item = ranking[item];
-      }
-      builder.add(items, 1.0, ends);
+    for (std::int64_t voter = whole(rankings.weight(i) / one, random); voter > 0; --voter) {
+      draw_alike(ranking, data.unranked, models, random.categorical(fitted.weights), random, items, ends);
+      builder.add(items, one, ends);
     }
   }
   sample.rankings = builder.build();
@@ -135,7 +143,10 @@ BootstrapResult bootstrap(const Dataset& data, const Parameters& fitted, const s
   const std::size_t num = fitted.num_components();
   std::vector<Parameters> estimates(samples);
   std::vector<char> done(samples, 0);
-  // Batches of a fixed size, so that a stop between them is noticed.
+  SilentObserver silent(run.observer);
+  Run within = run;
+  within.observer = &silent;
+  // Batches of a fixed size, so that progress is told between them.
   constexpr std::size_t batch = 8;
   for (std::size_t first = 0; first < samples; first += batch) {
     const std::size_t count = std::min(batch, samples - first);
@@ -145,25 +156,18 @@ BootstrapResult bootstrap(const Dataset& data, const Parameters& fitted, const s
       // A sample may leave items unbeaten although the data do not: the weak prior then keeps them finite.
       const double own = strength > 0.0 || connectivity(sample).strongly_connected ? strength : 0.1;
       const Objective objective(sample, num, own, 1);
-      if (objective.tie_orders() != fitted.ties.orders && !objective.tie_orders().empty()) {
-        Parameters start = fitted;
-        TieStrengths ties;
-        for (std::size_t o = 0; o < fitted.ties.orders.size(); ++o) {
-          if (std::ranges::find(objective.tie_orders(), fitted.ties.orders[o]) == objective.tie_orders().end()) continue;
-          ties.orders.push_back(fitted.ties.orders[o]);
-          ties.log_delta.push_back(fitted.ties.log_delta[o]);
-        }
-        start.ties = std::move(ties);
-        estimates[b] = maximise(objective, std::move(start),
-                                {options.iterations, options.tolerance, !options.estimate_weights, "bootstrap"}, Run{})
-                           .parameters;
-      } else {
-        Parameters start = fitted;
-        if (objective.tie_orders().empty()) start.ties = {};
-        estimates[b] = maximise(objective, std::move(start),
-                                {options.iterations, options.tolerance, !options.estimate_weights, "bootstrap"}, Run{})
-                           .parameters;
+      // A sample may lack an order of ties that the data have.
+      Parameters start = fitted;
+      start.ties = {};
+      for (std::size_t o = 0; o < fitted.ties.orders.size(); ++o) {
+        if (std::ranges::find(objective.tie_orders(), fitted.ties.orders[o]) == objective.tie_orders().end()) continue;
+        start.ties.orders.push_back(fitted.ties.orders[o]);
+        start.ties.log_delta.push_back(fitted.ties.log_delta[o]);
       }
+      const Solution found = maximise(objective, std::move(start),
+                                      {options.iterations, options.tolerance, !options.estimate_weights, "bootstrap"}, within);
+      if (was_cut_short(found.stop_reason)) return;
+      estimates[b] = found.parameters;
       estimates[b].center_all();
       done[b] = 1;
     });
@@ -177,6 +181,7 @@ BootstrapResult bootstrap(const Dataset& data, const Parameters& fitted, const s
 
   BootstrapResult result;
   result.samples = static_cast<int>(kept.size());
+  if (kept.empty()) return result;  // stopped before the first was done
   const auto summarise = [&](auto&& value, std::size_t size, std::vector<double>& error, std::vector<double>& low,
                              std::vector<double>& high) {
     for (std::size_t j = 0; j < size; ++j) {

@@ -22,7 +22,7 @@ namespace {
 
 // Weak enough to move no estimate that the data determine, strong enough to keep the others in sight.
 constexpr double automatic_strength = 0.1;
-constexpr double information_budget = 5e8;  // multiplications, well under a second
+constexpr double information_budget = 2e9;  // multiplications: about a second
 constexpr double most_information_rows = 3000;
 
 // What lies beyond the spread that the likelihood sees is no number to go on with: its exponential may be none.
@@ -300,6 +300,8 @@ Result fit_data(const Dataset& data, const Options& options, const Run& run, con
   const bool want_errors = maximum && (options.standard_errors == Toggle::on ||
                                        (options.standard_errors == Toggle::automatic && rows <= most_information_rows &&
                                         information_cost(objective) <= information_budget));
+  if (maximum && !want_errors && options.standard_errors == Toggle::automatic && options.bootstrap == 0)
+    warn("standard errors would take long here and were left out: --standard-errors on computes them");
   std::vector<Pieces> pieces = pieces_at(objective, parameters, graph, one_ballot);
   if (want_errors && objective.total_weight() > 0.0 && result.stop_reason == StopReason::converged) {
     const Eigen::MatrixXd information = observed_information(objective, parameters);
@@ -333,8 +335,13 @@ Result fit_data(const Dataset& data, const Options& options, const Run& run, con
   }
   limit_spread(parameters);  // such items are flagged above
   center_on_references(pieces, parameters);
-  if (options.bootstrap > 0 && !was_cut_short(result.stop_reason) && objective.total_weight() > 0.0)
-    result.bootstrap = bootstrap(data, parameters, pieces, options, result.strength, run, result.stop_reason);
+  if (options.bootstrap > 0 && !was_cut_short(result.stop_reason) && objective.total_weight() > 0.0) {
+    BootstrapResult found = bootstrap(data, parameters, pieces, options, result.strength, run, result.stop_reason);
+    if (found.samples > 0)
+      result.bootstrap = std::move(found);
+    else
+      warn("stopped before the first bootstrap sample was done: it gives no errors");
+  }
   forget_unbounded(result, data.num_items());
   if (objective.membership() != nullptr) {
     auto membership = std::make_shared<Membership>();

@@ -271,6 +271,46 @@ TEST(Bootstrap, AgreesWithTheInformationAndKeepsBallotLengths) {
   EXPECT_EQ(before, after);
 }
 
+// Ballots that stop after three choices, some of them ties: a sample has three choices too, whatever the ties list, and so tells as
+// much as the data did. Samples that list as many items as the ballot list more than the data wherever a tie straddles the end:
+// 5 % more here, and errors short by as much.
+TEST(Bootstrap, TopBallotsWithTiesTellAsMuchAsTheData) {
+  const std::size_t n = 8;
+  const Parameters truth = testing::random_parameters(1, n, 61, 0.7);
+  const auto own = truth.component(0);
+  const PlackettLuce model(std::vector<double>(own.begin(), own.end()), TieStrengths{{2, 3}, {-1.0, -1.5}});
+  Dataset data;
+  data.items = testing::names(n);
+  RankingSetBuilder builder;
+  std::vector<ItemId> items;
+  std::vector<std::uint8_t> ends;
+  for (std::uint64_t ballot = 0; ballot < 1500; ++ballot) {
+    RandomStream random(3, Purpose::generate, ballot);
+    model.sample_stages(random, 3, items, ends);
+    EXPECT_EQ(std::ranges::count(ends, 1), items.size() == n ? std::ranges::count(ends, 1) : 3);
+    builder.add(items, 1.0, ends);
+  }
+  data.rankings = builder.build();
+  Options options = parse_options<Options>({{"bootstrap", "200"}});
+  const Result result = fit(data, options, caucus::Run{});
+  const auto listed = [](const Dataset& of) {
+    double total = 0.0;
+    for (std::size_t i = 0; i < of.rankings.size(); ++i)
+      total += of.rankings.weight(i) * static_cast<double>(of.rankings.length(i));
+    return total;
+  };
+  // A ballot lists 3 to 9 items with a standard deviation near 1: five of it over 20 samples of 1500, and over the data.
+  double mean = 0.0;
+  for (std::uint64_t b = 0; b < 20; ++b)
+    mean += listed(bootstrap_sample(data, result.parameters, Bootstrap::parametric, 1, b)) / 20.0 / 1500.0;
+  EXPECT_NEAR(mean, listed(data) / 1500.0, 5.0 * std::sqrt(1.0 / 1500.0 + 1.0 / 30000.0));
+  // Mean over eight items of a ratio with a relative error of 1 / sqrt(2 * 200) each, were they independent: 0.018.
+  double ratio = 0.0;
+  for (std::size_t i = 0; i < n; ++i)
+    ratio += result.bootstrap->utilities[i] / result.errors->utilities[i] / static_cast<double>(n);
+  EXPECT_NEAR(ratio, 1.0, 0.06);
+}
+
 // Battles are drawn as counts: the outcomes of one pair, ties among them, come up as often as the mixture says.
 TEST(Bootstrap, BattlesAreDrawnAsCounts) {
   Dataset data;

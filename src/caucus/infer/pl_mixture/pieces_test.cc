@@ -155,5 +155,38 @@ TEST(Weights, TheirScaleDoesNotMatter) {
   }
 }
 
+// As many groups as races, as in a season of four: each group holds one race, and the maximum of one race lies at infinity. All its
+// items are flagged, rightly: no choice contradicts its order. With one group the same races bound most of them.
+TEST(Pieces, AGroupOfOneRaceBoundsNothing) {
+  constexpr std::size_t n = 12;
+  const std::vector<std::vector<ItemId>> orders{{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11},
+                                                {11, 9, 7, 5, 3, 1, 10, 8, 6, 4, 2, 0},
+                                                {6, 0, 7, 1, 8, 2, 9, 3, 10, 4, 11, 5},
+                                                {5, 4, 3, 2, 1, 0, 11, 10, 9, 8, 7, 6}};
+  RankingSetBuilder builder;
+  for (const auto& order : orders) builder.add(order);
+  const Dataset data = races(n, builder);
+  Items all(n);
+  for (std::size_t i = 0; i < n; ++i) all[i] = i;
+  const Result four = fit(data, parse_options<Options>({{"components", "4"}}), caucus::Run{});
+  for (const Items& unbounded : four.unbounded) EXPECT_EQ(unbounded, all);
+  expect_told(four, n);
+  // What was flagged is so: a step along the order of its race raises the likelihood of a group's race, with no end.
+  for (std::size_t k = 0; k < 4; ++k) {
+    const auto own = four.parameters.component(k);
+    std::vector<double> stretched(own.begin(), own.end());
+    for (double& utility : stretched) utility *= 1.5;
+    double best = -infinity, further = -infinity;
+    for (std::size_t i = 0; i < 4; ++i) {
+      best = std::max(best, PlackettLuce(std::vector<double>(own.begin(), own.end())).log_prob(data.rankings[i], Unranked::absent));
+      further = std::max(further, PlackettLuce(stretched).log_prob(data.rankings[i], Unranked::absent));
+    }
+    EXPECT_GT(further, best);
+  }
+  const Result one = fit(data, parse_options<Options>({{"components", "1"}}), caucus::Run{});
+  EXPECT_TRUE(one.unbounded[0].empty());
+  expect_told(one, n);
+}
+
 }  // namespace
 }  // namespace caucus::pl_mixture

@@ -48,7 +48,12 @@ Starts::Starts(const Objective& objective, const Options& options, std::uint64_t
       regrouper_(objective.data().rankings, objective.num_items(), objective.data().unranked) {}
 Starts::~Starts() = default;
 
-bool Starts::can_embed() const { return !objective_.has_ties() && objective_.num_items() > 1 && objective_.batch().count > 0; }
+bool Starts::can_embed() const {
+  // Every pair of items is a column: with thousands of items one start would take longer than all others together.
+  constexpr std::size_t most_pairs = 100'000;
+  const std::size_t n = objective_.num_items();
+  return !objective_.has_ties() && n > 1 && n * (n - 1) / 2 <= most_pairs && objective_.batch().count > 0;
+}
 
 const Embedding& Starts::embedding() {
   // One start among many need not see every ranking; a spectral fit asked for by name does.

@@ -22,7 +22,8 @@ class Starts {
 
   // Start number `index` of the given kind; `automatic` takes spectral, random, k-means and ballots in turn.
   Parameters make(Init kind, std::uint64_t index);
-  // Does the data set carry a pairwise embedding? Not with ties.
+  // Does the data set carry a pairwise embedding? Not with ties, nor with so many items that it takes too long for one start of
+  // many.
   bool can_embed() const;
   const Regrouper& regrouper() const { return regrouper_; }
 

@@ -5,6 +5,7 @@
 
 #include "caucus/base/parallel.h"
 #include "caucus/base/random.h"
+#include "caucus/infer/pl_mixture/bootstrap.h"
 #include "caucus/infer/pl_mixture/start.h"
 #include "caucus/infer/pl_mixture/thread_limits.h"
 #include "caucus/infer/voter_starts.h"
@@ -514,14 +515,7 @@ Dataset bootstrap_voters(const Dataset& data, const Parameters& fitted, Bootstra
       for (std::size_t j = voters.rankings.begin[v]; j < voters.rankings.begin[v + 1]; ++j) {
         const RankingView ranking = data.rankings[voters.rankings.other[j]];
         for (std::uint32_t time = 0; time < voters.rankings.count(j); ++time) {
-          if (data.unranked == Unranked::last) {
-            models[k].sample(random, ranking.size(), items, ends);
-          } else {
-            std::vector<double> utilities;
-            for (const ItemId item : ranking.items()) utilities.push_back(fitted.component(k)[item]);
-            PlackettLuce(std::move(utilities), fitted.ties).sample(random, 0, items, ends);
-            for (ItemId& item : items) item = ranking[item];
-          }
+          draw_alike(ranking, data.unranked, models, k, random, items, ends);
           builder.append(items, 1.0, ends);
           of_row.push_back(static_cast<std::uint32_t>(weights.size()));
         }
