@@ -64,7 +64,10 @@ class Multistart {
       const int count = std::min(starts_per_search, plan_.starts.value_or(first + starts_per_search) - first);
       pool_.clear();
       run_starts(first, count);
-      if (count == starts_per_search && plan_.moves && worth_moving()) evolve();
+      if (count < starts_per_search || !plan_.moves) continue;
+      if (worth_moving()) evolve(true);
+      enter(champions_, pool_.front());
+      if (number % searches_per_meeting == searches_per_meeting - 1) meet();
     }
     record_.agreeing = hits_of_best();
     record_.optima = static_cast<int>(std::ranges::count_if(optima_, [](const Optimum& o) { return o.hits > 0; }));
@@ -77,6 +80,7 @@ class Multistart {
   static constexpr std::size_t rivals = 3;    // optima that the best one is crossed with at a time
   static constexpr std::size_t pool_size = 12;
   static constexpr int patience = 3;
+  static constexpr int searches_per_meeting = 3;
 
   struct Optimum {
     double value;
@@ -133,7 +137,7 @@ class Multistart {
 
   // Moves from the best of this search, and crossings with its others: short runs from all, the better ones to the end; again from
   // there until nothing better turns up `patience` times.
-  void evolve() {
+  void evolve(bool independent) {
     bool by_start = true;
     for (int failed = 0; failed < patience && !stopped_ && worth_moving();) {
       const double from = pool_.front().value + margin(pool_.front().value);
@@ -158,7 +162,16 @@ class Multistart {
       failed = rose ? 0 : failed + 1;
     }
     // Where the moves led to, this search has found once.
-    if (!by_start && !stopped_) optimum_at(pool_.front().value)->hits += 1;
+    if (independent && !by_start && !stopped_) optimum_at(pool_.front().value)->hits += 1;
+  }
+
+  // Searches have each some groups of the best optimum: now and then their best are crossed with each other. What comes of it was
+  // not found independently, so it counts for nothing in the chance that something was missed.
+  void meet() {
+    if (champions_.size() < 2 || !worth_moving()) return;
+    pool_ = champions_;
+    evolve(false);
+    enter(champions_, pool_.front());
   }
 
   void note(const Solution& solution) {
@@ -170,14 +183,19 @@ class Multistart {
     return std::ranges::find_if(optima_, [&](const Optimum& o) { return std::abs(o.value - value) <= margin(value); });
   }
 
+  // Best first, none twice.
+  void enter(std::vector<Member>& pool, Member member) {
+    if (std::ranges::any_of(pool, [&](const Member& m) { return std::abs(m.value - member.value) <= margin(member.value); }))
+      return;
+    const auto at = std::ranges::find_if(pool, [&](const Member& m) { return m.value < member.value; });
+    pool.insert(at, std::move(member));
+    if (pool.size() > pool_size) pool.pop_back();
+  }
+
   void add(Solution solution, int hits) {
     note(solution);
     const double value = problem_.value(solution);
-    if (std::ranges::none_of(pool_, [&](const Member& m) { return std::abs(m.value - value) <= margin(value); })) {
-      const auto at = std::ranges::find_if(pool_, [&](const Member& m) { return m.value < value; });
-      pool_.insert(at, {value, solution});
-      if (pool_.size() > pool_size) pool_.pop_back();
-    }
+    enter(pool_, {value, solution});
     auto at = optimum_at(value);
     if (at == optima_.end()) {
       optima_.push_back({value, hits, std::move(solution)});
@@ -205,8 +223,9 @@ class Multistart {
   Problem& problem_;
   const MultistartPlan& plan_;
   std::vector<Optimum> optima_;
-  std::vector<Member> pool_;      // different optima of the search at hand, best first
-  std::optional<Solution> best_;  // refined
+  std::vector<Member> pool_;       // different optima of the search at hand, best first
+  std::vector<Member> champions_;  // the best of each search
+  std::optional<Solution> best_;   // refined
   SearchRecord record_;
   double work_ = 0.0;
   int times_moved_ = 0;

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 
 #include "caucus/base/error.h"
@@ -68,10 +69,16 @@ void lose_names(std::size_t num_changed, std::string_view what, Lost& lost) {
 // "1,{2,3}" with the numbers of the file, from 1.
 void append_groups(std::string& out, RankingView ranking) {
   if (!ranking.has_ties()) {
+    // Most rankings, so straight into the text: room for the longest numbers, and back to what was written.
+    constexpr std::size_t longest = 11;
+    const std::size_t before = out.size();
+    out.resize(before + ranking.size() * longest);
+    char *at = out.data() + before, *const end = out.data() + out.size();
     for (std::size_t i = 0; i < ranking.size(); ++i) {
-      if (i > 0) out += ',';
-      append_count(out, ranking[i] + std::uint64_t{1});
+      if (i > 0) *at++ = ',';
+      at = std::to_chars(at, end, ranking[i] + std::uint64_t{1}).ptr;
     }
+    out.resize(static_cast<std::size_t>(at - out.data()));
     return;
   }
   bool first = true;

@@ -26,10 +26,10 @@ constexpr double information_budget = 2e9;  // multiplications: about a second
 constexpr double most_information_rows = 3000;
 
 // What lies beyond the spread that the likelihood sees is no number to go on with: its exponential may be none.
-void limit_spread(Parameters& parameters) {
+void limit_spread(Parameters& parameters, double spread) {
   for (std::size_t k = 0; k < parameters.num_components(); ++k) {
     const auto utilities = parameters.component(k);
-    const double floor = *std::ranges::max_element(utilities) - max_spread;
+    const double floor = *std::ranges::max_element(utilities) - spread;
     for (double& utility : utilities) utility = std::max(utility, floor);
   }
 }
@@ -88,7 +88,7 @@ Solution sample_posterior(const Objective& objective, const Connectivity& graph,
     throw UsageError(fmt::format("burnin = {} leaves none of {} sweeps", options.burnin, options.sweeps));
   const GibbsOptions gibbs{options.sweeps,     options.burnin,       options.prior_shape,
                            options.prior_rate, options.prior_weight, !options.estimate_weights};
-  limit_spread(start.parameters);
+  limit_spread(start.parameters, narrow_spread);
   start.parameters.center_all();
   GibbsDraws draws = gibbs_chain(objective, gibbs, start.parameters, run);
   start.trace = draws.loglik;
@@ -333,7 +333,7 @@ Result fit_data(const Dataset& data, const Options& options, const Run& run, con
                       k + 1, list_items(data, result.unbounded[k])));
     }
   }
-  limit_spread(parameters);  // such items are flagged above
+  limit_spread(parameters, objective.by_voter() ? narrow_spread : max_spread);  // such items are flagged above
   center_on_references(pieces, parameters);
   if (options.bootstrap > 0 && !was_cut_short(result.stop_reason) && objective.total_weight() > 0.0) {
     BootstrapResult found = bootstrap(data, parameters, pieces, options, result.strength, run, result.stop_reason);

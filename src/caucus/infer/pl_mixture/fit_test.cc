@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 
@@ -50,6 +51,27 @@ TEST(BestKnown, MixturesByAPlainFit) {
   EXPECT_NEAR(fit_loglik(west, {{"components", "2"}}), -213812.908, 1e-3);
   EXPECT_NEAR(fit_loglik(west, {{"components", "3"}}), -209074.909, 1e-3);
   EXPECT_NEAR(fit_loglik(apa, {{"components", "2"}}), -26838.721, 1e-3);
+}
+
+// Two groups that follow one order of twelve items each: the likelihood has no maximum, but a limit, that of knowing nothing but
+// the group. Where a run ends must not depend on how it got there.
+TEST(Edge, GroupsOfOneOrderReachTheirLimit) {
+  std::vector<ItemId> order(12);
+  std::iota(order.begin(), order.end(), ItemId{0});
+  RankingSetBuilder builder;
+  builder.add(order, 30.0);
+  std::ranges::reverse(order);
+  builder.add(order, 30.0);
+  Dataset data;
+  for (std::size_t i = 0; i < order.size(); ++i) data.items.push_back(std::to_string(i));
+  data.rankings = builder.build();
+  for (const std::uint64_t seed : {1, 2, 3}) {
+    caucus::Run run;
+    run.seed = seed;
+    run.threads = 1;
+    const double loglik = make_pl_mixture_family()->fit(data, {{"components", "2"}}, run).summary.loglik;
+    EXPECT_NEAR(loglik, -60.0 * std::log(2.0), 1e-3) << seed;
+  }
 }
 
 // Few starts lead to these: one in fifteen at German goals, where the others end at -6795.83.

@@ -85,7 +85,7 @@ Sample FittedMixture::sample(const SampleRequest& request) const {
     std::size_t begin = 0;
     for (std::size_t length : part.lengths) {
       const auto ends = part.ends.empty() ? std::span<const std::uint8_t>{} : std::span(part.ends).subspan(begin, length);
-      builder.add(std::span(part.items).subspan(begin, length), 1.0, ends);
+      builder.append(std::span(part.items).subspan(begin, length), 1.0, ends);
       begin += length;
     }
   }

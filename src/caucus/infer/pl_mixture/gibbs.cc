@@ -220,7 +220,8 @@ double gibbs_sweep(const Objective& objective, const GibbsOptions& options, std:
   for (std::size_t k = 0; k < num; ++k) {
     prior[k] = state.weights[k];
     const double largest = *std::max_element(&state.worths[k * n], &state.worths[k * n] + n);
-    for (std::size_t i = 0; i < n; ++i) worths[i * lanes + k] = std::max(state.worths[k * n + i] / largest, std::exp(-max_spread));
+    for (std::size_t i = 0; i < n; ++i)
+      worths[i * lanes + k] = std::max(state.worths[k * n + i] / largest, std::exp(-narrow_spread));
   }
   const PassInput input{worths, prior, num, posterior.data(), nullptr};
   Objective::VoterStep voters;

@@ -22,7 +22,9 @@ namespace caucus::pl_mixture::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Worths lie in [e^-80, 1], so a product of four sums of them, and of eight ratios, stays inside the range of a double.
+// Where worths lie in [e^-80, 1] a product of four sums of them, and of eight ratios, stays inside the range of a double. Where a
+// component has come apart they reach further down, and every stage is a product of its own.
+inline constexpr double least_shared_worth = 1.8e-35;
 inline constexpr std::size_t rows_per_log = 256;
 // Rankings go through the steps of a pass a few at a time: within a step they do not wait for each other, where one ranking's steps
 // would.
@@ -52,6 +54,7 @@ class BlockPass {
     for (std::size_t i = 0; i < batch.num_items; ++i)
       for (std::size_t k = 0; k < all_lanes_; ++k) totals_[k] += input.worths[i * all_lanes_ + k];
     exponents_.resize(together_ * all_lanes_);
+    if constexpr (!narrow) deep_ = *std::ranges::min_element(input.worths) < least_shared_worth;
     if (by_last_place) {
       // The worths in a complete ranking multiply to the same number but for the last place's.
       std::vector<double> whole(all_lanes_, 1.0);
@@ -87,6 +90,11 @@ class BlockPass {
   HWY_INLINE std::size_t lanes() const {
     if constexpr (parts != 0) return parts * hn::Lanes(D());
     return all_lanes_;
+  }
+
+  HWY_INLINE bool deep() const {
+    if constexpr (narrow) return false;
+    return deep_;
   }
 
   // Splits off the exponents of a product so that it cannot underflow, eight factors at a time.
@@ -149,7 +157,7 @@ class BlockPass {
       const V total = hn::LoadU(d_, totals_ + c);
       V listed = hn::Zero(d_);
       std::size_t p = 0;
-      for (; p + 4 <= stages; p += 4) {
+      for (const std::size_t fours = deep() ? 0 : stages / 4 * 4; p < fours; p += 4) {
         const V w0 = worth(p), w1 = worth(p + 1), w2 = worth(p + 2), w3 = worth(p + 3);
         const V l1 = hn::Add(listed, w0), l2 = hn::Add(l1, w1), l3 = hn::Add(l2, w2);
         four_stages<false>(w0, w1, w2, w3, hn::Sub(total, listed), hn::Sub(total, l1), hn::Sub(total, l2), hn::Sub(total, l3),
@@ -160,6 +168,7 @@ class BlockPass {
         const V w = worth(p);
         one_stage<false>(w, hn::Sub(total, listed), out + p * width, product);
         listed = hn::Add(listed, w);
+        if (deep()) normalise(product.value, product.exponent);
       }
       if (HWY_UNLIKELY(!hn::AllTrue(d_, hn::Ge(hn::Sub(total, listed), hn::Mul(total, hn::Set(d_, 1e-4)))))) return false;
     } else {
@@ -167,10 +176,11 @@ class BlockPass {
       V left = hn::Zero(d_);
       std::size_t p = length;
       while (p > stages) left = hn::Add(left, worth(--p));
-      for (; p % 4 != 0; --p) {
+      for (; p % 4 != 0 || (deep() && p > 0); --p) {
         const V w = worth(p - 1);
         left = hn::Add(left, w);
         one_stage<by_last_place>(w, left, out + (p - 1) * width, product);
+        if (deep()) normalise(product.value, product.exponent);
       }
       for (; p > 0; p -= 4) {
         const V w0 = worth(p - 4), w1 = worth(p - 3), w2 = worth(p - 2), w3 = worth(p - 1);
@@ -356,6 +366,7 @@ class BlockPass {
   PassSums& sums_;
   std::size_t all_lanes_, depth_ = 0, together_ = 1, first_row_ = 0;
   hwy::AlignedFreeUniquePtr<double[]> inverses_, lane_values_;
+  bool deep_ = false;
   double *totals_ = nullptr, *global_ = nullptr, *responsibility_ = nullptr;
   std::vector<std::int64_t> exponents_;
   std::vector<double> numerators_;  // by the item in the last place; complete rankings only

@@ -33,7 +33,7 @@ void for_each_ranking(const Batch& batch, Visit&& visit) {
 std::vector<double> worths_of(std::span<const double> utilities, double& largest) {
   largest = *std::ranges::max_element(utilities);
   std::vector<double> worths;
-  for (double utility : utilities) worths.push_back(std::exp(std::max(utility - largest, -max_spread)));
+  for (double utility : utilities) worths.push_back(std::exp(std::max(utility - largest, -narrow_spread)));
   return worths;
 }
 
@@ -234,7 +234,7 @@ void weighted_lsr(const Objective& objective, const Shares& shares, Chain chain,
       for (std::size_t i = 0; i < n; ++i) next[i] = std::log(mass[i]) + largest;
     }
     if (!ghost) center(next);
-    for (std::size_t i = 0; i < n; ++i) utilities[i] = std::clamp(next[i], -0.5 * max_spread, 0.5 * max_spread);
+    for (std::size_t i = 0; i < n; ++i) utilities[i] = std::clamp(next[i], -0.5 * narrow_spread, 0.5 * narrow_spread);
   }
 }
 
@@ -323,7 +323,7 @@ void composite_step(const MatrixXd& above, double strength, std::span<double> ut
   for (int iteration = 0; iteration < 50; ++iteration) {
     VectorXd gradient(n);
     MatrixXd hessian = MatrixXd::Zero(n, n);
-    const VectorXd worth = (u.array() - u.maxCoeff()).max(-max_spread).exp();
+    const VectorXd worth = (u.array() - u.maxCoeff()).max(-narrow_spread).exp();
     for (Index i = 0; i < n; ++i) {
       const double p = 1.0 / (1.0 + std::exp(-u[i]));
       gradient[i] = strength * (1.0 - 2.0 * p) - ridge * u[i];
@@ -354,7 +354,7 @@ void composite_step(const MatrixXd& above, double strength, std::span<double> ut
 double moment_objective(const MatrixXd& above, std::span<const double> utilities) {
   double value = 0.0;
   const Eigen::Map<const VectorXd> u(utilities.data(), above.rows());
-  const VectorXd worth = (u.array() - u.maxCoeff()).max(-max_spread).exp();
+  const VectorXd worth = (u.array() - u.maxCoeff()).max(-narrow_spread).exp();
   for (Index j = 0; j < above.cols(); ++j) {
     for (Index i = j + 1; i < above.rows(); ++i) {
       const double both = above(i, j) + above(j, i);
@@ -373,7 +373,7 @@ void moment_step(const MatrixXd& above, std::span<double> utilities) {
   for (int iteration = 0; iteration < 100; ++iteration) {
     VectorXd gradient = VectorXd::Zero(n);
     MatrixXd normal = MatrixXd::Zero(n, n);
-    const VectorXd worth = (u.array() - u.maxCoeff()).max(-max_spread).exp();
+    const VectorXd worth = (u.array() - u.maxCoeff()).max(-narrow_spread).exp();
     for (Index i = 0; i < n; ++i) {
       for (Index j = 0; j < i; ++j) {
         const double both = above(i, j) + above(j, i);

@@ -12,9 +12,12 @@
 
 namespace caucus::pl_mixture {
 
-// Utilities of one component stay within this distance of its largest: beyond it products of worths would underflow, and a
-// maximum that lies further out is at infinity for every purpose.
-inline constexpr double max_spread = 80.0;
+// Utilities of one component stay within this distance of its largest: beyond it the square of a worth would underflow. A component
+// that is all but one order of n items has them n - 1 gaps apart, and each gap costs its members e^-gap a stage: with less room
+// where such a run ends depends on how it got there.
+inline constexpr double max_spread = 340.0;
+// The same where eight worths are multiplied before a logarithm is taken.
+inline constexpr double narrow_spread = 80.0;
 
 struct Evaluation {
   double loglik = 0.0;                 // log P(data), no penalty

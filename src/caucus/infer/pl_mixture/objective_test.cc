@@ -48,6 +48,21 @@ TEST_P(Objectives, LogLikelihoodAndMembershipsAreThoseOfTheDefinition) {
     EXPECT_NEAR(rows[i], log_sum_exp(std::span(joint).subspan(i * num(), num())), 1e-10);
 }
 
+// A component that is all but one order: the same numbers where every worth is far below the one before it.
+TEST_P(Objectives, WorthsFarApartAreThoseOfTheDefinition) {
+  const Dataset rankings = data();
+  const Objective objective(rankings, num(), 0.0, 1);
+  Parameters p = at(objective);
+  for (std::size_t i = 0; i < 6; ++i) p.utilities[i] = -60.0 * static_cast<double>(i);
+  std::vector<double> posterior;
+  const Evaluation e = objective.evaluate(p, &posterior);
+  EXPECT_NEAR(e.loglik, testing::slow_loglik(rankings, p), 1e-9 * std::abs(e.loglik));
+  for (std::size_t j = 0; j < p.utilities.size(); ++j) {
+    EXPECT_TRUE(std::isfinite(e.expected[j]));
+    EXPECT_GE(e.expected[j], 0.0);
+  }
+}
+
 TEST_P(Objectives, GradientIsTheFiniteDifference) {
   const Dataset rankings = data();
   const double strength = 0.3;

@@ -26,7 +26,7 @@ struct Lanes {
       const auto utilities = parameters.component(first + l);
       const double largest = *std::ranges::max_element(utilities);
       for (std::size_t i = 0; i < n; ++i) {
-        logs[i * L + l] = std::max(utilities[i] - largest, -max_spread);
+        logs[i * L + l] = std::max(utilities[i] - largest, -narrow_spread);
         worths[i * L + l] = std::exp(logs[i * L + l]);
       }
     }
@@ -81,7 +81,7 @@ class Walk {
         product[l] *= left[l];
         result[l] += log[l];
       }
-      // Each factor is at least exp(-max_spread): eight of them stay in range.
+      // Each factor is at least exp(-narrow_spread): eight of them stay in range.
       if (p % 8 != 0) continue;
       for (std::size_t l = 0; l < L; ++l) {
         result[l] -= std::log(product[l]);
@@ -221,7 +221,7 @@ class TiedWalk {
       const auto utilities = parameters.component(k);
       const double largest = *std::ranges::max_element(utilities);
       auto& logs = log_worths_.emplace_back();
-      for (const double utility : utilities) logs.push_back(std::max(utility - largest, -max_spread));
+      for (const double utility : utilities) logs.push_back(std::max(utility - largest, -narrow_spread));
       sweeps_.emplace_back(objective.tie_orders(), n_).fill_powers(logs, powers_.emplace_back());
     }
   }
