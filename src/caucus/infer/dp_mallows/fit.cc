@@ -178,8 +178,8 @@ std::vector<PredictiveDraw> predictive(std::span<const RecordedChain> chains, st
 }
 
 // As few draws as leave a small error; more sweeps where even the most do not.
-std::vector<PredictiveDraw> choose_predictive(std::span<RecordedChain> chains, const Options& options, bool finished, const Run& run,
-                                              const ScoreError& score_error, int& extra_sweeps) {
+std::vector<PredictiveDraw> choose_predictive(std::span<RecordedChain> chains, const Options& options, bool finished,
+                                              const Run& run, const ScoreError& score_error, int& extra_sweeps) {
   if (options.predictive_draws) return predictive(chains, static_cast<std::size_t>(*options.predictive_draws));
   std::size_t wanted = fewest_draws;
   std::vector<PredictiveDraw> draws = predictive(chains, wanted);
