@@ -1,6 +1,6 @@
 // The speed of the Plackett-Luce family: answers are checked first, then ratios within this run are printed.
 //
-//   pl_speed_bench [pass|scale|threads|large|fit DATA K|gibbs DATA K]...     (no argument: pass, threads, scale)
+//   pl_speed_bench [pass|voters|scale|threads|large|fit DATA K|gibbs DATA K]...     (no argument: pass, threads, scale)
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -146,6 +146,34 @@ void pass() {
   }
 }
 
+// The same rankings, five to a voter. Cost per stored ranking without voters, per ranking that a voter cast with them.
+void voters() {
+  std::cout << "One pass with voters against one without, per ranking (at most 1.5 wanted):\n";
+  for (const auto& [n, m, length, num] :
+       std::vector<std::array<std::size_t, 4>>{{10, 50000, 10, 4}, {10, 50000, 10, 2}, {30, 20000, 10, 8}, {10, 50000, 3, 4}}) {
+    const Dataset data = drawn(mixture(num, n, 1), m, length, 2);
+    Dataset with = data;
+    std::vector<std::uint32_t> of_row(data.rankings.num_rows());
+    for (std::size_t row = 0; row < of_row.size(); ++row) of_row[row] = static_cast<std::uint32_t>(row / 5);
+    set_voters(with, of_row, {}, std::vector<double>((of_row.size() + 4) / 5, 1.0));
+    const Parameters at = mixture(num, n, 3);
+    const Objective plain(data, num, 0.0, 1), by_voter(with, num, 0.0, 1);
+    const FittedMixture model(data.items, Unranked::last, at);
+    if (std::abs(by_voter.evaluate(at).loglik / log_likelihood(model, with, 1) - 1.0) > 1e-9) {
+      std::cout << "  WRONG ANSWER\n";
+      std::exit(1);
+    }
+    volatile double sink = 0.0;
+    const int times = static_cast<int>(std::max<std::size_t>(1, 5'000'000 / (m * length)));
+    const double without = best_of(9, times, [&] { sink = plain.evaluate(at).loglik; }) / static_cast<double>(data.rankings.size());
+    const double together =
+        best_of(9, times, [&] { sink = by_voter.evaluate(at).loglik; }) / static_cast<double>(with.voters.rankings.other.size());
+    std::cout << fmt::format(
+        "  n={:<4} m={:<6} length={:<4} K={}: {:.1f} ns per ranking with voters, {:.1f} without, ratio {:.2f}\n", n, m, length, num,
+        together * 1e9, without * 1e9, together / without);
+  }
+}
+
 void scale() {
   std::cout << "Cost of one pass, top-10 ballots over 30 items, K = 5 (constant time per ballot wanted):\n";
   for (const std::size_t m : {10'000u, 100'000u, 1'000'000u, 10'000'000u}) {
@@ -229,6 +257,7 @@ int main(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string what = argv[i];
     if (what == "pass") pass();
+    if (what == "voters") voters();
     if (what == "scale") scale();
     if (what == "threads") threads();
     if (what == "large") large();

@@ -7,13 +7,13 @@
 #include <cmath>
 
 #include "caucus/base/error.h"
-#include "caucus/evaluate/predict_items.h"
 #include "caucus/evaluate/predict_voters.h"
 #include "caucus/evaluate/regression_scores.h"
 #include "caucus/io/csv.h"
 #include "caucus/io/nobody.h"
 #include "caucus/io/source.h"
 #include "caucus/io/text.h"
+#include "caucus/result/item_utilities.h"
 #include "commands.h"
 
 namespace caucus::cli {
@@ -63,60 +63,70 @@ Table rows_of(const PredictFlags& flags, Context& context) {
   return table;
 }
 
-// The file of a model of groups; nothing where it is that of a regression, or of anything else.
-std::optional<nlohmann::json> read_group_model(const std::string& path) {
+bool is_group_model(const std::string& path) {
   const Source source = Source::open(path);
-  nlohmann::json json = nlohmann::json::parse(source.text(), nullptr, false);
-  if (!json.is_object() || json.value("schema", nlohmann::json()) != "caucus.model/1") return std::nullopt;
-  return json;
+  const nlohmann::json json = nlohmann::json::parse(source.text(), nullptr, false);
+  return json.is_object() && json.value("schema", nlohmann::json()) == "caucus.model/1";
 }
 
-// Utilities of items that nobody has ranked, in every group.
-void run_predict_items(const PredictFlags& flags, Context& context) {
-  const Source model = Source::open(flags.model);
-  const Table table = rows_of(flags, context);
-  std::vector<std::string> warnings;
-  const std::vector<std::vector<Predicted>> predictions =
-      predict_items(model.text(), flags.model, table.columns, table.source, warnings);
-  for (const std::string& one : warnings) warning(context, one);
-  std::string csv = "row";
-  for (std::size_t k = 1; !predictions.empty() && k <= predictions[0].size(); ++k)
-    csv += fmt::format(",u{},u{}_low,u{}_high", k, k, k);
-  csv += '\n';
-  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
-  for (std::size_t row = 0; row < predictions.size(); ++row) {
-    csv += std::to_string(row + 1);
-    std::vector<double> utilities, low, high;
-    for (const Predicted& one : predictions[row]) {
-      utilities.push_back(one.value);
-      low.push_back(one.low);
-      high.push_back(one.high);
-      csv += fmt::format(",{:.6g},{:.6g},{:.6g}", one.value, one.low, one.high);
-    }
-    csv += '\n';
-    rows.push_back({{"row", row + 1}, {"utilities", utilities}, {"low", low}, {"high", high}});
-  }
+// Writes and prints predictions of rows.
+void show_predictions(const PredictFlags& flags, std::string_view csv, Json json, Context& context) {
   if (!flags.out.empty()) write_file(flags.out, csv);
   if (context.json)
-    print_json({{"num_rows", table.num_rows}, {"rows", rows}});
+    print_json(std::move(json));
   else if (flags.out.empty())
     print(csv);
   note_written(context, "Predictions", flags.out);
 }
 
+// Utilities of items that nobody has ranked, in every group, on the scale on which the mean of the model's items is zero; and what
+// follows: the place among the model's items, and the chance to be chosen first before all of them.
+void run_predict_items(const PredictFlags& flags, const FittedModel& model, const Table& table, Context& context) {
+  const std::vector<Group> groups = model.profile();
+  std::vector<std::string> warnings;
+  const auto predictions = predict_items(*item_utilities_of(model), table.columns, table.source, warnings);
+  for (const std::string& one : warnings) warning(context, one);
+  fmt::memory_buffer csv;
+  const auto out = std::back_inserter(csv);
+  fmt::format_to(out, "row");
+  for (std::size_t k = 1; k <= groups.size(); ++k) fmt::format_to(out, ",u{},u{}_low,u{}_high,place{},first{}", k, k, k, k, k);
+  fmt::format_to(out, "\n");
+  Json rows = Json::array();
+  for (std::size_t row = 0; row < predictions.size(); ++row) {
+    fmt::format_to(out, "{}", row + 1);
+    std::vector<double> utilities, low, high, first;
+    std::vector<std::size_t> place;
+    for (std::size_t k = 0; k < groups.size(); ++k) {
+      const ItemPrediction& one = predictions[row][k];
+      utilities.push_back(one.utility);
+      low.push_back(one.utility - 1.959964 * one.error);
+      high.push_back(one.utility + 1.959964 * one.error);
+      double others = 0.0;
+      place.push_back(1);
+      for (const double utility : groups[k].utilities) {
+        others += std::exp(utility - one.utility);
+        if (utility > one.utility) ++place.back();
+      }
+      first.push_back(1.0 / (1.0 + others));
+      fmt::format_to(out, ",{:.6g},{:.6g},{:.6g},{},{:.6g}", one.utility, low.back(), high.back(), place.back(), first.back());
+    }
+    fmt::format_to(out, "\n");
+    rows.push_back({{"row", row + 1}, {"utilities", utilities}, {"low", low}, {"high", high}, {"place", place}, {"first", first}});
+  }
+  show_predictions(flags, {csv.data(), csv.size()}, {{"num_rows", predictions.size()}, {"predicted", "items"}, {"rows", rows}},
+                   context);
+}
+
+// Which of the columns that a formula names a table lacks.
+std::string lacking(const CovariateDesign& design, const Table& table) {
+  std::string names;
+  for (const DesignTerm& term : design.terms())
+    if (!term.arithmetic && table.find(term.name) == nullptr) names += (names.empty() ? "" : ", ") + show_text(term.name);
+  return names;
+}
+
 // Groups and preferences of voters of whom no ranking is known.
-void run_predict_voters(const PredictFlags& flags, const nlohmann::json& file, Context& context) {
-  const LoadedModel loaded = load_model(flags.model);
-  const FittedModel& model = *loaded.model;
-  if (model.membership() == nullptr && file.contains("item_utilities")) return run_predict_items(flags, context);
-  if (model.membership() == nullptr)
-    throw DataError(
-        fmt::format("{}: the groups of this model do not depend on anything known of a voter; fit it with --membership, or with "
-                    "--utilities to predict new items",
-                    flags.model));
-  if (!flags.missing.empty())
-    throw UsageError("--missing: a model of groups goes by what it was fitted with; fit it with --missing mean or drop");
-  const Table table = rows_of(flags, context);
+void run_predict_voters(const PredictFlags& flags, const FittedModel& model, const Table& table, Context& context) {
   std::vector<std::string> warnings;
   const std::vector<VoterPrediction> predictions = predict_voters(model, table.columns, table.source, warnings);
   for (const std::string& one : warnings) warning(context, one);
@@ -128,7 +138,7 @@ void run_predict_voters(const PredictFlags& flags, const nlohmann::json& file, C
   for (const std::string& item : model.items())
     fmt::format_to(out, ",{},{},{}", csv_cell("u_" + item), csv_cell("u_" + item + "_low"), csv_cell("u_" + item + "_high"));
   fmt::format_to(out, "\n");
-  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+  Json rows = Json::array();
   const auto numbers = [](const std::vector<Predicted>& values, double Predicted::*which) {
     std::vector<double> result;
     for (const Predicted& one : values) result.push_back(one.*which);
@@ -151,12 +161,34 @@ void run_predict_voters(const PredictFlags& flags, const nlohmann::json& file, C
                     {"utilities_low", numbers(one.utilities, &Predicted::low)},
                     {"utilities_high", numbers(one.utilities, &Predicted::high)}});
   }
-  if (!flags.out.empty()) write_file(flags.out, {csv.data(), csv.size()});
-  if (context.json)
-    print_json({{"num_rows", predictions.size()}, {"items", model.items()}, {"rows", rows}});
-  else if (flags.out.empty())
-    print({csv.data(), csv.size()});
-  note_written(context, "Predictions", flags.out);
+  show_predictions(flags, {csv.data(), csv.size()},
+                   {{"num_rows", predictions.size()}, {"predicted", "voters"}, {"items", model.items()}, {"rows", rows}}, context);
+}
+
+// New voters or new items, whichever the model and the columns of the table speak of.
+void run_predict_groups(const PredictFlags& flags, Context& context) {
+  const LoadedModel loaded = load_model(flags.model);
+  const FittedModel& model = *loaded.model;
+  const Membership* const voters = model.membership();
+  const ItemUtilities* const items = item_utilities_of(model);
+  if (voters == nullptr && items == nullptr)
+    throw DataError(
+        fmt::format("{}: the groups of this model do not depend on anything known of a voter; fit it with --membership, or with "
+                    "--utilities to predict new items",
+                    flags.model));
+  if (!flags.missing.empty())
+    throw UsageError("--missing: a model of groups goes by what it was fitted with; fit it with --missing mean or drop");
+  const Table table = rows_of(flags, context);
+  if (voters == nullptr) return run_predict_items(flags, model, table, context);
+  if (items == nullptr) return run_predict_voters(flags, model, table, context);
+  const std::string of_voter = lacking(voters->design, table), of_item = lacking(items->design, table);
+  if (of_voter.empty() == of_item.empty())
+    throw DataError(
+        of_voter.empty()
+            ? fmt::format("{}: has the columns of voters ({}) and of items ({}): leave out those that are not meant", table.source,
+                          voters->design.formula(), items->design.formula())
+            : fmt::format("{}: lacks {} to be a table of voters, and {} to be one of items", table.source, of_voter, of_item));
+  of_voter.empty() ? run_predict_voters(flags, model, table, context) : run_predict_items(flags, model, table, context);
 }
 
 Json or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
@@ -201,7 +233,7 @@ std::string predictions_csv(const pl_regression::Fitted& model, const pl_regress
 }
 
 void run_predict(const PredictFlags& flags, Context& context) {
-  if (const auto file = read_group_model(flags.model)) return run_predict_voters(flags, *file, context);
+  if (is_group_model(flags.model)) return run_predict_groups(flags, context);
   const bool text = wants_text(context, {flags.out});
   const pl_regression::Fitted model = pl_regression::load_regression(flags.model).model;
   const std::optional<MissingValues> missing = flags.missing.empty() ? std::nullopt : enum_from_name<MissingValues>(flags.missing);
@@ -242,9 +274,12 @@ void run_predict(const PredictFlags& flags, Context& context) {
 
 void add_predict(CLI::App& app, Context& context) {
   auto flags = std::make_shared<PredictFlags>();
-  CLI::App* command = app.add_subcommand(
-      "predict", "Predict classes of new rows with a model of 'caucus regress', or groups of new voters (fit --membership)");
-  command->add_option("model", flags->model, "model file written by 'caucus regress --out' or 'caucus fit --membership'")
+  CLI::App* command = app.add_subcommand("predict",
+                                         "Predict classes of new rows with a model of 'caucus regress', groups of new voters (fit "
+                                         "--membership), new items (--utilities)");
+  command
+      ->add_option("model", flags->model,
+                   "model file written by 'caucus regress --out', 'caucus fit --membership' or 'caucus fit --utilities'")
       ->required()
       ->type_name("MODEL");
   command->add_option("data", flags->data.path, "CSV with the columns of the training table, in any order; - for standard input")

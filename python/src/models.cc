@@ -7,8 +7,9 @@
 #include "caucus/base/error.h"
 #include "caucus/base/version.h"
 #include "caucus/evaluate/identifiable.h"
-#include "caucus/evaluate/predict_items.h"
+#include "caucus/evaluate/predict_voters.h"
 #include "caucus/io/source.h"
+#include "caucus/result/item_utilities.h"
 #include "caucus/result/voter_sample.h"
 #include "caucus/service/choose.h"
 #include "caucus/service/model_file.h"
@@ -154,9 +155,16 @@ nb::dict predict_new_voters(const Model& model, std::vector<PythonColumn> column
 }
 
 nb::dict predict_new_items(const Model& model, std::vector<PythonColumn> columns) {
+  const ItemUtilities* const known = item_utilities_of(*model.model);
+  if (known == nullptr)
+    throw DataError("the utilities of this model do not follow from anything known of an item; fit it with utilities");
   std::vector<std::string> warnings;
-  const std::vector<std::vector<Predicted>> rows =
-      predict_items(model.text, "model", columns_of(std::move(columns)), "items", warnings);
+  std::vector<std::vector<Predicted>> rows;
+  for (const std::vector<ItemPrediction>& groups : predict_items(*known, columns_of(std::move(columns)), "items", warnings)) {
+    std::vector<Predicted>& row = rows.emplace_back();
+    for (const ItemPrediction& one : groups)
+      row.push_back({one.utility, one.utility - 1.959964 * one.error, one.utility + 1.959964 * one.error});
+  }
   nb::dict all = predicted_dict(rows, model.model->num_components());
   all["warnings"] = nb::cast(warnings);
   return all;

@@ -161,6 +161,77 @@ class Voters(unittest.TestCase):
         scored = json.loads(self.ok("score", model, data, "--voter", "judge", "--voters", table, "--json").stdout)
         self.assertAlmostEqual(scored["loglik"], file["fit"]["loglik"], places=5)
 
+    def items_table(self, names="abcd"):
+        return self.path(f"items-{names}.csv", "name,price,origin\n" + "".join(f"{name},{1.5 * (ord(name) - 97)},{'far' if ord(name) % 2 else 'near'}\n" for name in names))
+
+    def test_new_items_are_predicted(self):
+        data, table, cast = self.battles(judges=60)
+        model = self.path("m.json")
+        fit = ["fit", data, "--voter", "judge", "-k", 2, "--utilities", "price + origin", "--out", model, "--items"]
+        self.ok(*fit, self.items_table())
+        with open(model, encoding="utf-8") as stored:
+            file = json.load(stored)
+        known = file["item_utilities"]
+        row = json.loads(self.ok("predict", model, "--row", "price=2.5,origin=far", "--json").stdout)["rows"][0]
+        # By hand from the coefficients of the file; an item of the model has the utility it had there.
+        x = [2.5 - known["center"][0], (1.0 if known["columns"][1] == "origin=far" else 0.0) - known["center"][1]]
+        for k in range(2):
+            utility = sum(c * value for c, value in zip(known["coefficients"][k], x))
+            variance = sum(known["covariances"][k][2 * i + j] * x[i] * x[j] for i in range(2) for j in range(2))
+            self.assertAlmostEqual(row["utilities"][k], utility, places=9)
+            self.assertAlmostEqual(row["high"][k] - row["low"][k], 2 * 1.959964 * math.sqrt(variance), places=9)
+            others = file["components"][k]["utilities"]
+            self.assertEqual(row["place"][k], 1 + sum(u > utility for u in others))
+            self.assertAlmostEqual(row["first"][k], math.exp(utility) / (math.exp(utility) + sum(map(math.exp, others))), places=9)
+        again = json.loads(self.ok("predict", model, self.items_table(), "--json").stdout)["rows"]
+        for i, one in enumerate(again):
+            for k in range(2):
+                self.assertAlmostEqual(one["utilities"][k], file["components"][k]["utilities"][i], places=6)
+        out = self.path("p.csv")
+        self.ok("predict", model, self.items_table(), "--out", out)
+        with open(out, encoding="utf-8", newline="") as written:
+            self.assertEqual(list(csv.DictReader(written))[0].keys(), {"row", "u1", "u1_low", "u1_high", "place1", "first1", "u2", "u2_low", "u2_high", "place2", "first2"})
+        unknown = caucus("predict", model, "--row", "price=2.5,origin=mars")
+        self.assertEqual(unknown.returncode, 0)
+        self.assertIn("'mars' in column 'origin'", unknown.stderr)
+        self.refused(65, "the column 'origin'", "predict", model, "--row", "price=2.5")
+        self.refused(65, "has no line for 1 of 4 items: 'd'", *fit, self.items_table("abc"))
+        self.refused(65, "two lines for item 'a'", *fit, self.items_table("abcda"))
+        self.refused(64, "go together", *fit[:-4], "--items", self.items_table())
+
+    def test_everything_together(self):
+        """Voters' covariates, items' covariates, dampening and a bootstrap of voters in one fit."""
+        draw = random.Random(5)
+        lines = ["judge,age,rank1,rank2,rank3"]
+        for j in range(120):
+            age = draw.randrange(20, 70)
+            u = dict(zip(ITEMS, UTILITIES[draw.random() < 1 / (1 + math.exp((45 - age) / 6))]))
+            for _ in range(3):
+                left, order = list(ITEMS), []
+                for stage in range(3):
+                    pick = draw.choices(left, [math.exp((1, 0.6, 0.5)[stage] * u[i]) for i in left])[0]
+                    left.remove(pick)
+                    order.append(pick)
+                lines.append(f"j{j:03d},{age}," + ",".join(order))
+        data, model = self.path("p.csv", "\n".join(lines) + "\n"), self.path("m.json")
+        for kind in ("parametric", "nonparametric"):
+            self.ok("fit", data, "--voter", "judge", "-k", 2, "--membership", "age", "--dampening", "on", "--items", self.items_table(), "--utilities", "price", "--bootstrap", 8,
+                    "--bootstrap-kind", kind, "--out", model)
+            with open(model, encoding="utf-8") as stored:
+                file = json.load(stored)
+            self.assertLess(file["membership"]["tests"][0]["p_value"], 1e-3)
+            for part in (file["membership_bootstrap"], file["item_utilities"]["bootstrap"]):
+                self.assertTrue(all(low <= high for lows, highs in zip(part["low"], part["high"]) for low, high in zip(lows, highs)))
+            self.assertEqual(len(file["components"][0]["dampening"]), 2)
+        scored = json.loads(self.ok("score", model, data, "--json").stdout)
+        self.assertAlmostEqual(scored["loglik"], file["fit"]["loglik"], places=6)
+        # Which of the two a table is about is told by its columns.
+        self.assertEqual(json.loads(self.ok("predict", model, "--row", "age=30", "--json").stdout)["predicted"], "voters")
+        self.assertEqual(json.loads(self.ok("predict", model, "--row", "price=3", "--json").stdout)["predicted"], "items")
+        self.refused(65, "leave out those that are not meant", "predict", model, "--row", "price=3,age=30")
+        self.refused(65, "lacks 'age' to be a table of voters, and 'price' to be one of items", "predict", model, "--row", "town=x")
+        self.refused(64, "free and the same at every stage", "fit", data, "--voter", "judge", "-k", 2, "--dampening", "on", "--method", "gibbs")
+
     def test_one_battle_each_shows_one_group(self):
         """Two kinds of judges: with one battle each nothing tells them apart, and `select` says one group."""
         data, table, cast = self.battles(judges=600, each=1)
@@ -192,10 +263,50 @@ class Voters(unittest.TestCase):
 
     def test_families_that_group_rankings_refuse(self):
         data = self.path("r.csv", "judge,rank1,rank2,rank3\nx,a,b,c\nx,b,a,c\ny,c,b,a\ny,c,a,b\n")
-        for family in ("m4", "dpm", "kde", "ebms"):
-            self.refused(65, "several rankings by one voter", "fit", data, "--voter", "judge", "--family", family)
+        for family in ("m4", "kde", "ebms"):
+            self.refused(65, f"family {family} does not take several rankings by one voter; its groups are groups of rankings", "fit", data, "--voter", "judge", "--family", family)
+        for method in ("em-cml", "em-gmm", "em-slsr", "spectral"):
+            self.refused(65, f"method {method} does not take several rankings by one voter; its groups are groups of rankings", "fit", data, "--voter", "judge", "-k", 2, "--method", method)
+        self.refused(65, "several rankings by one voter", "fit", data, "--voter", "judge", "-k", 2, "--family", "mallows", "--method", "tensor")
         for family in ("mallows", "gmallows"):
             self.ok("fit", data, "--voter", "judge", "--family", family, "-k", 2)
+
+    def test_dpm_seats_voters(self):
+        """Two kinds of panellists with six rankings each: the process finds both, and puts nobody into two groups."""
+        draw = random.Random(9)
+        lines = ["judge,rank1,rank2,rank3"]
+        for j in range(40):
+            u = dict(zip(ITEMS, UTILITIES[j % 2]))
+            for _ in range(6):
+                left, order = list(ITEMS), []
+                for _ in range(3):
+                    pick = draw.choices(left, [math.exp(u[i]) for i in left])[0]
+                    left.remove(pick)
+                    order.append(pick)
+                lines.append(f"j{j:02d}," + ",".join(order))
+        data = self.path("p.csv", "\n".join(lines) + "\n")
+        model, labels = self.path("m.json"), self.path("l.csv")
+        for method in ("exact-gibbs", "slice-gibbs", "beta-gibbs"):
+            fitted = json.loads(self.ok("fit", data, "--voter", "judge", "--family", "dpm", "--method", method, "--sweeps", 300, "--burnin", 150, "--out", model,
+                                        "--draw-assignments", labels, "--json").stdout)
+            self.assertEqual(fitted["fit"]["num_voters"], 40)
+            with open(labels, encoding="utf-8") as file:
+                self.assertEqual(len(file.readline().strip().split(",")), 2 + 40)
+            if method == "beta-gibbs":  # an approximation that is poor for three of four items
+                continue
+            assigned = json.loads(self.ok("assign", model, data, "--json").stdout)
+            by_kind = [[one["label"] for one in assigned["voters"][first::2]] for first in (0, 1)]
+            for own, other in (by_kind, by_kind[::-1]):
+                most = max(set(own), key=own.count)
+                self.assertGreaterEqual(own.count(most), 18)
+                self.assertLessEqual(other.count(most), 2)
+            scored = json.loads(self.ok("score", model, data, "--json").stdout)
+            self.assertAlmostEqual(scored["loglik"], fitted["fit"]["loglik"], places=6)
+            self.assertEqual(len(scored["voters"]), 40)
+        # A checkpoint of ballots is none of voters.
+        state = self.path("state")
+        self.ok("fit", data, "--family", "dpm", "--sweeps", 20, "--burnin", 10, "--checkpoint", state)
+        self.assertEqual(caucus("fit", data, "--voter", "judge", "--family", "dpm", "--sweeps", 20, "--burnin", 10, "--checkpoint", state).returncode, 65)
 
     def test_bad_input_is_named(self):
         data, table, cast = self.battles(judges=6)
@@ -210,7 +321,15 @@ class Voters(unittest.TestCase):
         self.assertEqual(result.returncode, 65, result.stderr)
         self.assertIn("1 of 6 voters are not in", result.stderr)
         self.assertIn("voter j05: 'age' is missing", result.stderr)
-        self.assertIn("1 of 6 voters were left out", caucus(*known, "--missing", "drop").stderr)
+        dropped = caucus(*known, "--missing", "drop", "--json")
+        self.assertIn("1 of 6 voters were left out", dropped.stderr)
+        self.assertEqual((json.loads(dropped.stdout)["fit"]["num_voters"], json.loads(dropped.stdout)["fit"]["num_rankings"]), (5, 40))
+        single = self.path("t4.csv", "judge,age,same\n" + "".join(f"{name},{20 + i},x\n" for i, name in enumerate(cast)))
+        only = caucus("fit", data, "--voter", "judge", "--voters", single, "-k", 2, "--membership", "same")
+        self.assertEqual(only.returncode, 0, only.stderr)
+        self.assertIn("'same' has one value only and tells nothing: it is left out", only.stderr)
+        for method, reason in (("gibbs", "Dirichlet"), ("em-cml", "no likelihood")):
+            self.refused(64, reason, *known, "--missing", "mean", "--method", method)
         self.refused(64, "neither a column nor arithmetic", *known[:-1], "income")
         self.refused(64, "no option --membership", *known[:-4], "--family", "mallows", "--membership", "age")
 

@@ -15,6 +15,7 @@ import { firstPlaces, headToHead } from "./views/heat";
 import { clusterCount, coclustering, dispersion, theta } from "./views/mallows";
 import { ballotMap } from "./views/map";
 import { composition } from "./views/members";
+import { itemValues, membershipCoefficients, membershipShares } from "./views/membership";
 import { confusions, memberships } from "./views/memberships";
 import { calibration, coefficients, confusion, path, roc } from "./views/regression";
 import { sizes } from "./views/sizes";
@@ -27,10 +28,10 @@ interface Section {
 }
 const SECTIONS: Section[] = [
   { id: "choice", title: "Which model", views: [comparison, models, changes, selection] },
-  { id: "groups", title: "The groups", views: [bump, sizes, firstPlaces, utilities, headToHead, dispersion, theta] },
+  { id: "groups", title: "The groups", views: [bump, sizes, firstPlaces, utilities, itemValues, headToHead, dispersion, theta] },
   { id: "results", title: "Results", views: [leaderboard, winners, stages, secondChoices] },
   { id: "outcomes", title: "The outcomes", views: [coefficients, roc, calibration, confusion, path] },
-  { id: "voters", title: "Who is in the groups", views: [composition, ballotMap, memberships, confusions, clusterCount, coclustering] },
+  { id: "voters", title: "Who is in the groups", views: [membershipShares, membershipCoefficients, composition, ballotMap, memberships, confusions, clusterCount, coclustering] },
   { id: "trust", title: "Can it be trusted", views: [goodness, diagnostics, traces] },
   { id: "data", title: "The data", views: [mentions, lengths] },
 ];

@@ -134,6 +134,18 @@ export interface Composition {
   left_out: number; // rankings with rarer values
 }
 
+export interface Coefficients {
+  column: string;
+  groups: { value: number; low?: number; high?: number }[];
+}
+
+export interface MembershipModel {
+  formula: string;
+  terms: { name: string; p_value?: number; words: string[]; values: { value: string; groups: { share: number; low: number; high: number }[] }[] }[];
+  coefficients: Coefficients[]; // against the first group
+  ridge?: number;
+}
+
 export interface Pairs {
   items: number[];
   how: string;
@@ -226,6 +238,8 @@ export interface ModelReport {
   election?: Election;
   leaderboard?: Leaderboard;
   composition?: Composition[];
+  membership?: MembershipModel;
+  item_values?: { formula: string; coefficients: Coefficients[] };
   caveats?: string[]; // what to know first, gravest first
   memberships?: Memberships;
   map?: BallotMap;

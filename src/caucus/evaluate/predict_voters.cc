@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
 
 #include "caucus/base/random.h"
+#include "caucus/result/membership_draws.h"
 
 namespace caucus {
 
@@ -34,25 +34,16 @@ std::vector<VoterPrediction> predict_voters(const FittedModel& model, const std:
       membership.design.encode(columns, [&](std::size_t row) { return fmt::format("{}: row {}", source, row + 1); });
   warnings.insert(warnings.end(), encoded.warnings.begin(), encoded.warnings.end());
 
-  std::vector<Membership> drawn;
+  const std::vector<Membership> drawn = draw_coefficients(membership, num_draws);
   std::vector<std::vector<double>> drawn_utilities;  // [draw][group * n + item]
-  if (!membership.covariance.empty()) {
-    const auto size = static_cast<Eigen::Index>((k - 1) * p);
-    const Eigen::LLT<Eigen::MatrixXd> root(Eigen::Map<const RowMatrix>(membership.covariance.data(), size, size));
-    for (std::size_t d = 0; d < num_draws && root.info() == Eigen::Success; ++d) {
-      RandomStream random(1, Purpose::bootstrap, d);
-      Eigen::VectorXd normal(size);
-      for (double& value : normal) value = random.normal();
-      const Eigen::VectorXd shift = root.matrixL() * normal;
-      Membership& moved = drawn.emplace_back(membership);
-      for (Eigen::Index i = 0; i < size; ++i) moved.coefficients[p + static_cast<std::size_t>(i)] += shift[i];
-      std::vector<double>& utilities = drawn_utilities.emplace_back();
-      for (const Group& group : groups)
-        for (std::size_t i = 0; i < n; ++i) {
-          const bool known = i < group.errors.utility_errors.size() && group.errors.utility_errors[i].has_value();
-          utilities.push_back(group.utilities[i] + (known ? *group.errors.utility_errors[i] * random.normal() : 0.0));
-        }
-    }
+  for (std::size_t d = 0; d < drawn.size(); ++d) {
+    RandomStream random(1, Purpose::bootstrap, num_draws + d);
+    std::vector<double>& utilities = drawn_utilities.emplace_back();
+    for (const Group& group : groups)
+      for (std::size_t i = 0; i < n; ++i) {
+        const bool known = i < group.errors.utility_errors.size() && group.errors.utility_errors[i].has_value();
+        utilities.push_back(group.utilities[i] + (known ? *group.errors.utility_errors[i] * random.normal() : 0.0));
+      }
   }
 
   std::vector<VoterPrediction> predictions;

@@ -31,8 +31,7 @@ void require_accepted(const Accepts& accepts, const Dataset& data, std::string_v
   if (data.voters.share() && !accepts.voters)
     refuse("several rankings by one voter",
            "its groups are groups of rankings. Leave --voter out to let every ranking count as a voter of its own, or choose a "
-           "family and "
-           "method that does (caucus families)");
+           "family and method that does (caucus families)");
   if (found.has_ties && !accepts.ties)
     refuse("rankings with ties", "choose a family that does (caucus families), or break the ties first");
   if (found.top_t && !accepts.top_t)
@@ -70,11 +69,12 @@ FitOutcome Family::fit(const Dataset& data, const OptionMap& options, const Run&
   if (std::isnan(summary.loglik)) summary.loglik = log_likelihood(*outcome.model, data, run.threads);
   if (!summary.entropy && outcome.model->num_components() > 1)
     summary.entropy = membership_entropy(*outcome.model, data, run.threads);
-  complete_summary(outcome, data.rankings.total_weight(), begun, run);
+  complete_summary(outcome, summary.num_rankings > 0.0 ? summary.num_rankings : data.rankings.total_weight(), begun, run);
   const bool voters = counts_voters(*outcome.model, data);
-  if (voters) summary.num_voters = data.voters.total_weight();
+  if (voters && !(summary.num_voters > 0.0)) summary.num_voters = data.voters.total_weight();
   const double size = voters ? effective_size(data.voters.weights) : effective_size(data.rankings);
-  if (size > 0.0 && size != (voters ? summary.num_voters : summary.num_rankings)) summary.details.set("effective_size", size);
+  if (size > 0.0 && size != (voters ? data.voters.total_weight() : data.rankings.total_weight()))
+    summary.details.set("effective_size", size);
   return outcome;
 }
 

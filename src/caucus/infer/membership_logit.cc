@@ -5,10 +5,12 @@
 #include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "caucus/base/numeric.h"
-#include "caucus/base/random.h"
 #include "caucus/data/dataset.h"
+#include "caucus/infer/membership_shares.h"
+#include "caucus/result/membership_draws.h"
 
 namespace caucus {
 
@@ -221,75 +223,112 @@ std::string short_number(double value) { return fmt::format("{:.4g}", value); }
 
 }  // namespace
 
-std::vector<MembershipEffect> membership_effects(const Membership& membership, const Dataset& data) {
+namespace {
+
+// The voters over whom shares are averaged, and draws of the coefficients.
+struct Averaging {
+  RowMatrix x;
+  std::vector<double> weights;
+  std::vector<Membership> draws;
+};
+Averaging averaging_of(const Membership& membership, const Dataset& data) {
   const std::vector<Column> columns = voter_columns(data);
-  CovariateDesign::Encoded encoded = membership.design.encode(columns, [&](std::size_t v) { return data.voters.name(v); });
-  std::vector<double> weights = data.voters.weights;
-  for (std::size_t v = 0; v < weights.size(); ++v)
-    if (encoded.complete[v] == 0) weights[v] = 0.0;
+  const CovariateDesign::Encoded encoded = membership.design.encode(columns, [&](std::size_t v) { return data.voters.name(v); });
   // Of many voters a part is enough for a mean.
   constexpr std::size_t most = 2000;
-  const std::size_t every = (weights.size() + most - 1) / most;
-  RowMatrix x(at((weights.size() + every - 1) / every), encoded.x.cols());
-  std::vector<double> kept;
-  for (std::size_t v = 0; v < weights.size(); v += every) {
-    x.row(at(kept.size())) = encoded.x.row(at(v));
-    kept.push_back(weights[v]);
+  const std::size_t count = data.voters.size(), every = (count + most - 1) / most;
+  Averaging result{RowMatrix(at((count + every - 1) / every), encoded.x.cols()), {}, draw_coefficients(membership, 200)};
+  for (std::size_t v = 0; v < count; v += every) {
+    result.x.row(at(result.weights.size())) = encoded.x.row(at(v));
+    result.weights.push_back(encoded.complete[v] == 0 ? 0.0 : data.voters.weights[v]);
   }
-  std::vector<Membership> draws;
-  if (!membership.covariance.empty()) {
-    const std::size_t size = (membership.num_groups - 1) * membership.num_columns();
-    const Eigen::Map<const RowMatrix> covariance(membership.covariance.data(), at(size), at(size));
-    const Eigen::LLT<Eigen::MatrixXd> root(covariance);
-    RandomStream random(1, Purpose::bootstrap, 77);
-    for (int draw = 0; draw < 200 && root.info() == Eigen::Success; ++draw) {
-      Eigen::VectorXd normal(at(size));
-      for (double& value : normal) value = random.normal();
-      const Eigen::VectorXd shift = root.matrixL() * normal;
-      Membership moved = membership;
-      for (std::size_t i = 0; i < size; ++i) moved.coefficients[membership.num_columns() + i] += shift[at(i)];
-      draws.push_back(std::move(moved));
-    }
-  }
+  return result;
+}
+
+// Values of a numeric term among the voters, in order.
+std::vector<double> sorted_values(const Averaging& over, const DesignTerm& term) {
+  std::vector<double> values;
+  for (std::size_t v = 0; v < over.weights.size(); ++v)
+    if (over.weights[v] > 0.0) values.push_back(over.x(at(v), at(term.first)));
+  std::ranges::sort(values);
+  return values;
+}
+
+std::vector<double> level_columns(const DesignTerm& term, std::size_t level) {
+  std::vector<double> columns(term.levels.size() - 1, 0.0);
+  if (level > 0) columns[level - 1] = 1.0;
+  return columns;
+}
+
+// The 2.5 % and 97.5 % points.
+std::pair<double, double> interval_of(std::vector<double> values) {
+  std::ranges::sort(values);
+  const double last = static_cast<double>(values.size() - 1);
+  return {values[static_cast<std::size_t>(0.025 * last)], values[static_cast<std::size_t>(0.975 * last + 0.5)]};
+}
+
+}  // namespace
+
+std::vector<MembershipEffect> membership_effects(const Membership& membership, const Dataset& data) {
+  const Averaging over = averaging_of(membership, data);
   std::vector<MembershipEffect> effects;
   const auto add = [&](const DesignTerm& term, std::string from, std::span<const double> from_values, std::string to,
                        std::span<const double> to_values) {
-    const std::vector<double> before = mean_shares(membership, x, kept, term, from_values),
-                              after = mean_shares(membership, x, kept, term, to_values);
+    const auto shares = [&](const Membership& of, std::span<const double> values) {
+      return mean_shares(of, over.x, over.weights, term, values);
+    };
+    const std::vector<double> before = shares(membership, from_values), after = shares(membership, to_values);
     std::vector<std::vector<double>> gaps(membership.num_groups);
-    for (const Membership& draw : draws) {
-      const std::vector<double> a = mean_shares(draw, x, kept, term, from_values), b = mean_shares(draw, x, kept, term, to_values);
+    for (const Membership& draw : over.draws) {
+      const std::vector<double> a = shares(draw, from_values), b = shares(draw, to_values);
       for (std::size_t k = 0; k < gaps.size(); ++k) gaps[k].push_back(b[k] - a[k]);
     }
     for (std::size_t k = 0; k < membership.num_groups; ++k) {
       MembershipEffect effect{term.name, from, to, k, before[k], after[k]};
-      if (!gaps[k].empty()) {
-        std::ranges::sort(gaps[k]);
-        effect.low = gaps[k][static_cast<std::size_t>(0.025 * static_cast<double>(gaps[k].size()))];
-        effect.high = gaps[k][static_cast<std::size_t>(0.975 * static_cast<double>(gaps[k].size() - 1) + 0.5)];
-      }
+      if (!gaps[k].empty()) std::tie(effect.low, effect.high) = interval_of(gaps[k]);
       effects.push_back(std::move(effect));
     }
   };
   for (const DesignTerm& term : membership.design.terms()) {
     if (term.levels.empty()) {
-      std::vector<double> values;
-      for (Eigen::Index v = 0; v < x.rows(); ++v)
-        if (kept[static_cast<std::size_t>(v)] > 0.0) values.push_back(x(v, at(term.first)));
-      std::ranges::sort(values);
+      const std::vector<double> values = sorted_values(over, term);
       const double low = values[values.size() / 4], high = values[(3 * values.size()) / 4];
       if (low == high) continue;
       add(term, short_number(low), std::vector<double>{low}, short_number(high), std::vector<double>{high});
       continue;
     }
-    const std::vector<double> reference(term.levels.size() - 1, 0.0);
-    for (std::size_t l = 1; l < term.levels.size(); ++l) {
-      std::vector<double> level = reference;
-      level[l - 1] = 1.0;
-      add(term, term.levels[0], reference, term.levels[l], level);
-    }
+    for (std::size_t l = 1; l < term.levels.size(); ++l)
+      add(term, term.levels[0], level_columns(term, 0), term.levels[l], level_columns(term, l));
   }
   return effects;
+}
+
+std::vector<MembershipShare> membership_shares(const Membership& membership, const Dataset& data) {
+  const Averaging over = averaging_of(membership, data);
+  std::vector<MembershipShare> result;
+  const auto add = [&](const DesignTerm& term, std::string value, std::span<const double> columns) {
+    const std::vector<double> best = mean_shares(membership, over.x, over.weights, term, columns);
+    std::vector<std::vector<double>> drawn(membership.num_groups);
+    for (const Membership& draw : over.draws) {
+      const std::vector<double> shares = mean_shares(draw, over.x, over.weights, term, columns);
+      for (std::size_t k = 0; k < drawn.size(); ++k) drawn[k].push_back(shares[k]);
+    }
+    for (std::size_t k = 0; k < membership.num_groups; ++k) {
+      MembershipShare one{term.name, value, k, best[k], best[k], best[k]};
+      if (!drawn[k].empty()) std::tie(one.low, one.high) = interval_of(drawn[k]);
+      result.push_back(std::move(one));
+    }
+  };
+  for (const DesignTerm& term : membership.design.terms()) {
+    for (std::size_t l = 0; l < term.levels.size(); ++l) add(term, term.levels[l], level_columns(term, l));
+    if (!term.levels.empty()) continue;
+    std::vector<double> values = sorted_values(over, term), points;
+    for (const double q : {0.05, 0.25, 0.5, 0.75, 0.95})
+      points.push_back(values[static_cast<std::size_t>(q * static_cast<double>(values.size() - 1) + 0.5)]);
+    points.erase(std::unique(points.begin(), points.end()), points.end());
+    for (const double value : points) add(term, short_number(value), std::vector<double>{value});
+  }
+  return result;
 }
 
 std::vector<std::string> effect_sentences(std::span<const MembershipEffect> effects) {

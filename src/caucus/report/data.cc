@@ -9,6 +9,7 @@
 #include "caucus/base/error.h"
 #include "caucus/evaluate/group_shares.h"
 #include "caucus/report/counted.h"
+#include "caucus/report/membership.h"
 #include "caucus/report/parts.h"
 #include "caucus/service/families.h"
 #include "caucus/service/model_file.h"
@@ -294,6 +295,12 @@ void add_groups(const ReportRequest& request, const ReportModel& one, const Part
   const double num_rankings = request.data != nullptr ? request.data->rankings.total_weight() : one.summary.num_rankings;
   json["sentences"] =
       report::model_sentences(parts.view, parts.counted ? &*parts.counted : nullptr, parts.facts, num_rankings, nouns_of(request));
+  if (const Membership* known = one.model->membership()) {
+    json["membership"] = report::membership_json(*known, parts.data.get(), parts.num_shown);
+    for (std::string& sentence : report::membership_sentences(json["membership"])) json["sentences"].push_back(std::move(sentence));
+  }
+  if (const ItemUtilities* known = item_utilities_of(*one.model))
+    json["item_values"] = report::item_values_json(*known, parts.num_shown);
   if (!parts.counted) return;
   json["counted"] = report::counted_json(*parts.counted, parts.view.pair_items);
   if (parts.counted->battles && !parts.view.groups[0].utilities.empty()) json["leaderboard"] = leaderboard(json["groups"]);

@@ -205,6 +205,18 @@ void add_members(const Model& model) {
                          {model.name, one["column"], one["values"][v], model.group(k), group["count"][v], group["share"][v],
                           group["low"][v], group["high"][v], one["everyone"][v]});
       }
+  for (const Json& term : at(at(model.json, "membership"), "terms"))
+    for (const Json& value : term["values"])
+      for (std::size_t k = 0; k < value["groups"].size(); ++k)
+        model.tables.row("shares_by_value", {"model", "term", "value", "group", "share", "low", "high"},
+                         {model.name, term["name"], value["value"], model.group(k), value["groups"][k]["share"],
+                          value["groups"][k]["low"], value["groups"][k]["high"]});
+  for (const char* what : {"membership", "item_values"})
+    for (const Json& column : at(at(model.json, what), "coefficients"))
+      for (std::size_t k = 0; k < column["groups"].size(); ++k)
+        model.tables.row("coefficients", {"model", "of", "column", "group", "value", "low", "high"},
+                         {model.name, what, column["column"], model.group(k), column["groups"][k]["value"],
+                          at(column["groups"][k], "low"), at(column["groups"][k], "high")});
   const Json& memberships = at(model.json, "memberships");
   for (std::size_t k = 0; k < at(memberships, "groups").size(); ++k) {
     const Json& group = memberships["groups"][k];

@@ -5,6 +5,7 @@
 
 #include "caucus/base/numeric.h"
 #include "caucus/base/parallel.h"
+#include "caucus/result/voter_scores.h"
 
 namespace caucus {
 
@@ -85,6 +86,7 @@ std::vector<double> voter_joint(const FittedModel& model, const Dataset& data, i
 }
 
 std::vector<double> voter_log_probs(const FittedModel& model, const Dataset& data, int threads) {
+  if (const auto* own = dynamic_cast<const VoterScores*>(&model)) return own->log_probs_of_voters(data, threads);
   const std::size_t k = model.num_components();
   const std::vector<double> joint = voter_joint(model, data, threads);
   std::vector<double> out(data.voters.size());

@@ -1,9 +1,13 @@
 #include "caucus/result/membership.h"
 
+#include <Eigen/Cholesky>
 #include <cmath>
 
 #include "caucus/base/numeric.h"
+#include "caucus/base/random.h"
 #include "caucus/data/dataset.h"
+#include "caucus/result/design_record.h"
+#include "caucus/result/membership_draws.h"
 
 namespace caucus {
 
@@ -12,6 +16,24 @@ std::optional<double> Membership::standard_error(std::size_t group, std::size_t 
   const std::size_t size = (num_groups - 1) * num_columns(), at = (group - 1) * num_columns() + column;
   const double variance = covariance[at * size + at];
   return variance >= 0.0 && std::isfinite(variance) ? std::optional(std::sqrt(variance)) : std::nullopt;
+}
+
+std::vector<Membership> draw_coefficients(const Membership& membership, std::size_t count) {
+  std::vector<Membership> result;
+  if (membership.covariance.empty()) return result;
+  const std::size_t p = membership.num_columns();
+  const auto size = static_cast<Eigen::Index>((membership.num_groups - 1) * p);
+  const Eigen::LLT<Eigen::MatrixXd> root(Eigen::Map<const RowMatrix>(membership.covariance.data(), size, size));
+  if (root.info() != Eigen::Success) return result;
+  for (std::size_t d = 0; d < count; ++d) {
+    RandomStream random(1, Purpose::bootstrap, d);
+    Eigen::VectorXd normal(size);
+    for (double& value : normal) value = random.normal();
+    const Eigen::VectorXd shift = root.matrixL() * normal;
+    Membership& moved = result.emplace_back(membership);
+    for (Eigen::Index i = 0; i < size; ++i) moved.coefficients[p + static_cast<std::size_t>(i)] += shift[i];
+  }
+  return result;
 }
 
 void Membership::log_weights(std::span<const double> x, std::span<double> out) const {
@@ -42,38 +64,14 @@ std::vector<double> Membership::log_weights_of_voters(const Dataset& data, std::
 
 Record Membership::record() const {
   Record result;
-  result.set("formula", design.formula()).set("missing", name_of(design.missing())).set("columns", design.names());
-  std::vector<Record> terms;
-  for (const DesignTerm& term : design.terms()) {
-    Record one;
-    one.set("name", term.name);
-    if (!term.levels.empty())
-      one.set("levels", term.levels);
-    else
-      one.set("mean", term.mean);
-    if (term.arithmetic) one.set("arithmetic", true);
-    terms.push_back(std::move(one));
-  }
-  result.set("terms", terms);
-  std::vector<std::vector<double>> values, errors;
-  for (std::size_t k = 0; k < num_groups; ++k) {
-    std::vector<double> row, error;
-    for (std::size_t j = 0; j < num_columns(); ++j) {
-      row.push_back(coefficients[k * num_columns() + j]);
-      error.push_back(standard_error(k, j).value_or(std::nan("")));
-    }
-    values.push_back(std::move(row));
-    errors.push_back(std::move(error));
-  }
-  result.set("coefficients", values).set("mean_weights", mean_weights);
+  write_design(design, result);
+  result.set("missing", name_of(design.missing()));
+  const std::size_t p = num_columns();
+  result.set("coefficients", rows_of(coefficients, p)).set("mean_weights", mean_weights);
   if (!covariance.empty()) {
-    result.set("standard_errors", errors);
-    const std::size_t size = (num_groups - 1) * num_columns();
-    std::vector<std::vector<double>> rows;
-    for (std::size_t i = 0; i < size; ++i)
-      rows.emplace_back(covariance.begin() + static_cast<std::ptrdiff_t>(i * size),
-                        covariance.begin() + static_cast<std::ptrdiff_t>((i + 1) * size));
-    result.set("covariance", rows);
+    std::vector<double> errors;
+    for (std::size_t i = 0; i < coefficients.size(); ++i) errors.push_back(standard_error(i / p, i % p).value_or(std::nan("")));
+    result.set("standard_errors", rows_of(errors, p)).set("covariance", rows_of(covariance, (num_groups - 1) * p));
   }
   std::vector<Record> tested;
   for (const Test& test : tests)
@@ -86,27 +84,14 @@ Record Membership::record() const {
 
 std::shared_ptr<const Membership> Membership::read(const RecordView& record, std::size_t num_groups) {
   auto membership = std::make_shared<Membership>();
-  std::vector<DesignTerm> terms;
-  for (const RecordView& one : record.objects("terms")) {
-    DesignTerm term;
-    term.name = one.text("name");
-    if (one.has("levels")) term.levels = one.texts("levels");
-    if (one.has("levels") && term.levels.size() < 2) one.fail("levels", "two levels or more");
-    term.mean = one.number("mean", 0.0);
-    term.arithmetic = one.flag("arithmetic", false);
-    terms.push_back(std::move(term));
-  }
   const auto missing = enum_from_name<MissingValues>(record.text("missing", "error"));
   if (!missing) record.fail("missing", "error, drop or mean");
-  membership->design = CovariateDesign::from_parts(std::move(terms), true, *missing);
+  membership->design = CovariateDesign::from_parts(read_terms(record), true, *missing);
   membership->num_groups = num_groups;
   const std::size_t p = membership->num_columns(), size = (num_groups - 1) * p;
-  for (const auto& row : record.matrix("coefficients", num_groups, p))
-    membership->coefficients.insert(membership->coefficients.end(), row.begin(), row.end());
+  membership->coefficients = flattened(record.matrix("coefficients", num_groups, p));
   membership->mean_weights = record.numbers("mean_weights", num_groups);
-  if (record.has("covariance"))
-    for (const auto& row : record.matrix("covariance", size, size))
-      membership->covariance.insert(membership->covariance.end(), row.begin(), row.end());
+  if (record.has("covariance")) membership->covariance = flattened(record.matrix("covariance", size, size));
   for (const RecordView& one : record.objects("tests"))
     membership->tests.push_back(
         {one.text("term"), one.number("statistic"), static_cast<int>(one.number("degrees")), one.number("p_value")});

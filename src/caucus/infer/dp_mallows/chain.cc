@@ -47,7 +47,8 @@ Chain::Chain(const Points& points, const Prior& prior, const ChainSettings& sett
       rng_(rng),
       alpha_(prior.parameters().alpha),
       table_(prior, settings.method),
-      predictive_cache_(prior) {}
+      predictive_cache_(prior),
+      integrals_(prior) {}
 
 void Chain::start_randomly() {
   const auto count = static_cast<std::uint64_t>(settings_.start_clusters);
@@ -82,8 +83,7 @@ void Chain::restore(const ChainState& state) {
     cluster.counts.resize(prior_.num_stages());
     center_sampler_.load(points_, members[c], prior_.parameters().center, prior_.parameters().center_weight);
     update_statistics(cluster);
-    cluster.size = 0.0;
-    for (const Member& member : members[c]) cluster.size += member.weight;
+    cluster.size = static_cast<double>(std::ranges::count(labels_, static_cast<std::uint32_t>(c)));
   }
   fill_table();
 }
@@ -127,19 +127,15 @@ void Chain::resample_assignments() {
 // Step 1: point i given all other assignments. Existing clusters weigh N_{-i,c} times their predictive of the ranking
 // from the other members, a new one alpha times Lemma 1.
 void Chain::reassign(std::size_t point) {
+  if (points_.of(point).size() > 1) return reassign_voter(point);
   const auto ranking = points_.of_point(point);
   const std::size_t old_slot = labels_[point];
   table_.remove(old_slot, ranking);
   const bool emptied = table_.size(old_slot) == 0.0;
   if (prior_.informative()) {
     // Neal's algorithm 8: candidates from the prior of sigma (and theta), the emptied cluster among them.
-    std::vector<std::size_t> candidates;
+    const std::vector<std::size_t> candidates = make_candidates(old_slot, {});
     const double log_weight = std::log(alpha_ / settings_.auxiliary);
-    if (emptied) candidates.push_back(old_slot);
-    while (candidates.size() < static_cast<std::size_t>(settings_.auxiliary)) {
-      candidates.push_back(table_.allocate());
-      new_cluster(candidates.back(), {});
-    }
     for (std::size_t slot : candidates) table_.set_candidate(slot, log_weight);
     const std::size_t chosen = pick(table_.score(ranking), -infinity);
     for (std::size_t slot : candidates)
@@ -164,6 +160,43 @@ void Chain::reassign(std::size_t point) {
   } else {
     table_.add(chosen, ranking);
   }
+  labels_[point] = static_cast<std::uint32_t>(chosen);
+}
+
+std::vector<std::size_t> Chain::make_candidates(std::size_t old_slot, std::span<const Item> given) {
+  std::vector<std::size_t> candidates;
+  if (table_.size(old_slot) == 0.0) candidates.push_back(old_slot);
+  while (candidates.size() < static_cast<std::size_t>(settings_.auxiliary)) {
+    candidates.push_back(table_.allocate());
+    new_cluster(candidates.back(), given);
+  }
+  return candidates;
+}
+
+Ballots Chain::ballots_of(std::size_t point) {
+  ballots_.clear();
+  for (const std::uint32_t ranking : points_.of(point)) ballots_.push_back(points_[ranking]);
+  return ballots_;
+}
+
+// A voter of several rankings R, all in one cluster. A new cluster has no closed form: algorithm 8 with sigma (and theta) from
+// their posterior given one of the rankings, whose own probability has one (README).
+void Chain::reassign_voter(std::size_t point) {
+  const Ballots ballots = ballots_of(point);
+  const std::size_t old_slot = labels_[point];
+  table_.remove_voter(old_slot, ballots);
+  std::span<const Item> given;
+  if (!prior_.informative()) given = ballots[rng_.below(ballots.size())];
+  const std::vector<std::size_t> candidates = make_candidates(old_slot, given);
+  for (std::size_t slot : candidates) table_.set_candidate(slot, std::log(alpha_ / settings_.auxiliary));
+  const std::span<double> scores = table_.score_voter(ballots);
+  if (!given.empty())
+    for (std::size_t slot : candidates)
+      scores[slot] += prior_.log_new(given.size()) - table_.log_prob(slot, Ballots(&given, 1), integrals_);
+  const std::size_t chosen = pick(scores, -infinity);
+  for (std::size_t slot : candidates)
+    if (slot != chosen) table_.release(slot);
+  table_.add_voter(chosen, ballots);
   labels_[point] = static_cast<std::uint32_t>(chosen);
 }
 
@@ -208,12 +241,12 @@ void Chain::new_cluster(std::size_t slot, std::span<const Item> ranking) {
 
 std::vector<std::vector<Member>> Chain::members_by_cluster() const {
   std::vector<std::vector<Member>> members(clusters_.size());
-  for (std::uint32_t point : points_.by_ranking) {
-    std::vector<Member>& list = members[labels_[point]];
-    if (!list.empty() && list.back().ranking == points_.ranking[point])
+  for (std::uint32_t ballot : points_.by_ranking) {
+    std::vector<Member>& list = members[labels_[points_.point_of(ballot)]];
+    if (!list.empty() && list.back().ranking == points_.ranking[ballot])
       list.back().weight += 1.0;
     else
-      list.push_back({points_.ranking[point], 1.0});
+      list.push_back({points_.ranking[ballot], 1.0});
   }
   return members;
 }
@@ -259,7 +292,7 @@ void Chain::resample_centers() {
 void Chain::resample_center(Cluster& cluster, std::span<const Member> members) {
   const bool collapsed = settings_.method != Method::slice_gibbs;
   center_sampler_.load(points_, members, prior_.parameters().center, prior_.parameters().center_weight);
-  if (collapsed && cluster.size == 1.0 && !prior_.informative()) {
+  if (collapsed && members.size() == 1 && members[0].weight == 1.0 && !prior_.informative()) {
     prior_.draw_center_given(points_[members[0].ranking], cluster.center, rng_);
     update_statistics(cluster);
     return;

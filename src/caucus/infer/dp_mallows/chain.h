@@ -73,6 +73,10 @@ class Chain {
  private:
   friend class SplitMerge;
   void reassign(std::size_t point);
+  void reassign_voter(std::size_t point);
+  // The emptied cluster, if `old_slot` is one, and more from the posterior given a ranking (none: from the prior).
+  std::vector<std::size_t> make_candidates(std::size_t old_slot, std::span<const Item> given);
+  Ballots ballots_of(std::size_t point);
   void new_cluster(std::size_t slot, std::span<const Item> ranking);
   std::size_t pick(std::span<const double> scores, double log_new);
   void draw_theta_all(Cluster& cluster);
@@ -92,6 +96,8 @@ class Chain {
   ClusterTable table_;
   CenterSampler center_sampler_;
   PredictiveCache predictive_cache_;  // of the split-merge proposals
+  IntegralCache integrals_;
+  std::vector<std::span<const Item>> ballots_;
   SplitMergeCounts split_merge_counts_;
   std::vector<double> weights_;
   std::function<bool()> stop_;  // of the sweep under way

@@ -17,6 +17,23 @@ namespace {
 
 using testing::points_of;
 
+// Voters, each with all of its rankings.
+Points make_voters(std::size_t n, const std::vector<std::vector<std::vector<Item>>>& voters) {
+  Points points;
+  points.num_items = n;
+  std::uint32_t next = 0;
+  for (const auto& rankings : voters) {
+    std::vector<std::uint32_t> own;
+    for (const auto& ranking : rankings) {
+      points.add_ranking(ranking);
+      own.push_back(next++);
+    }
+    points.add_voter(own);
+  }
+  points.index_points();
+  return points;
+}
+
 // I_m(a, b) in u = e^-theta, with Z as the plain sum; a >= 1 keeps the integrand smooth.
 double integral(std::size_t m, double a, double b) {
   const auto f = [&](double u) {
@@ -71,7 +88,8 @@ struct Oracle {
         }
       };
       add(prior_center, nu * strength, 0.0);
-      for (std::size_t i : block) add(points.of_point(i), 1.0, 1.0);
+      for (std::size_t i : block)
+        for (const std::uint32_t r : points.of(i)) add(points[r], 1.0, 1.0);
       double value = 1.0;
       for (std::size_t j = 0; j < stages; ++j) value *= cached(points.num_items - j, a[j], b[j]);
       return value;
@@ -125,13 +143,14 @@ ChainState draw_state(const Oracle& oracle, const Points& points, const Prior& p
     set_order(center, order);
     std::vector<double> a(prior.num_stages()), b(prior.num_stages(), prior.nu());
     prior.stage_priors(center, a);
-    for (std::size_t i : block) {
-      const auto ranking = points.of_point(i);
-      std::vector<std::int32_t> s(ranking.size());
-      codes(
-          ranking, [&](Item item) { return static_cast<std::int32_t>(center.position[static_cast<std::size_t>(item)]); }, s);
-      for (std::size_t j = 0; j < s.size(); ++j) a[j] += s[j], b[j] += 1.0;
-    }
+    for (std::size_t i : block)
+      for (const std::uint32_t r : points.of(i)) {
+        const auto ranking = points[r];
+        std::vector<std::int32_t> s(ranking.size());
+        codes(
+            ranking, [&](Item item) { return static_cast<std::int32_t>(center.position[static_cast<std::size_t>(item)]); }, s);
+        for (std::size_t j = 0; j < s.size(); ++j) a[j] += s[j], b[j] += 1.0;
+      }
     state.theta.emplace_back();
     if (method == Method::slice_gibbs)
       for (std::size_t j = 0; j < a.size(); ++j) state.theta.back().push_back(draw_theta(prior.stage_size(j), a[j], b[j], rng));
@@ -178,8 +197,11 @@ Comparison compare(const Oracle& oracle, const Counts& counts, double draws) {
 }
 
 struct Case {
-  std::size_t num_items;
-  std::vector<std::vector<Item>> rankings;
+  Case(std::size_t n, const std::vector<std::vector<Item>>& rankings, PriorParameters prior, ChainSettings with)
+      : points(points_of(n, rankings)), parameters(std::move(prior)), settings(with) {}
+  Case(Points given, PriorParameters prior, ChainSettings with)
+      : points(std::move(given)), parameters(std::move(prior)), settings(with) {}
+  Points points;
   PriorParameters parameters;
   ChainSettings settings;
 };
@@ -195,8 +217,8 @@ PriorParameters parameters(double alpha, double nu, std::vector<double> r) {
 // Independent replicates: a state from the exact posterior, one sweep, the state again. A sampler that keeps the
 // posterior gives exact draws, so the counts are multinomial.
 Comparison one_sweep_from_exact(const Case& c, int draws, std::uint64_t index) {
-  const Points points = points_of(c.num_items, c.rankings);
-  const Prior prior(c.parameters, c.num_items, points.num_stages, c.settings.method == Method::beta_gibbs);
+  const Points& points = c.points;
+  const Prior prior(c.parameters, points.num_items, points.num_stages, c.settings.method == Method::beta_gibbs);
   const double strength = c.parameters.center_weight / c.parameters.nu;
   const Oracle oracle(points, c.parameters.alpha, c.parameters.nu, c.parameters.r, c.parameters.center, strength);
   RandomStream rng(11, Purpose::test, index);
@@ -257,6 +279,68 @@ TEST(Chain, InformativePriorKeepsTheExactPosterior) {
     ChainSettings with = settings(method);
     with.split_merge = 1;
     EXPECT_LT(one_sweep_from_exact({4, four_of_four, prior, with}, 8000, 6).z(), 5.0);
+  }
+}
+
+// Four voters with three, one, two and two rankings of four items, mixed lengths: 15 partitions of the voters, 24 centers each.
+const std::vector<std::vector<std::vector<Item>>> four_voters{
+    {{2, 0, 1}, {2, 1}, {0}}, {{0, 2}}, {{1, 3}, {3, 1, 0}}, {{2, 0}, {2}}};
+
+TEST(ChainOfVoters, EverySamplerKeepsTheExactPosterior) {
+  std::uint64_t index = 20;
+  for (const Method method : {Method::exact_gibbs, Method::slice_gibbs})
+    for (const int split_merge : {0, 2}) {
+      ChainSettings with = settings(method);
+      with.split_merge = split_merge;
+      with.split_merge_scans = 1;
+      with.auxiliary = split_merge == 0 ? 2 : 3;
+      EXPECT_LT(one_sweep_from_exact({make_voters(4, four_voters), parameters(0.8, 1.0, {1.0, 1.5}), with},
+                                     split_merge == 0 ? 40000 : 8000, index++)
+                    .z(),
+                5.0);
+    }
+}
+
+TEST(ChainOfVoters, InformativePriorKeepsTheExactPosterior) {
+  for (const Method method : {Method::exact_gibbs, Method::slice_gibbs}) {
+    PriorParameters prior = parameters(0.8, 1.0, {1.0, 1.5});
+    prior.center = {1, 2, 0};
+    prior.center_weight = 1.4;
+    EXPECT_LT(one_sweep_from_exact({make_voters(4, four_voters), prior, settings(method)}, 8000, 26).z(), 5.0);
+  }
+}
+
+// What the test must be able to see: the same sampler on the posterior of ballots, each seated by itself.
+TEST(ChainOfVoters, SeatingBallotsIsAnotherPosterior) {
+  const Points voters = make_voters(4, four_voters);
+  const Oracle oracle(voters, 0.8, 1.0, {1.0, 1.5}, {}, 0.0);
+  const Points first_only = points_of(4, {{2, 0, 1}, {0, 2}, {1, 3}, {2, 0}});
+  const Oracle other(first_only, 0.8, 1.0, {1.0, 1.5}, {}, 0.0);
+  double distance = 0.0;
+  for (std::size_t p = 0; p < oracle.partition.size(); ++p)
+    distance += 0.5 * std::abs(oracle.probability[p] - other.probability[p]);
+  EXPECT_GT(distance, 0.05);
+}
+
+// Where nobody has more than one ranking the draws are those of ballots, bit by bit.
+TEST(ChainOfVoters, OneRankingEachIsTheSameBits) {
+  std::vector<std::vector<std::vector<Item>>> alone;
+  for (const auto& ranking : five_of_three) alone.push_back({ranking});
+  const Points voters = make_voters(3, alone), ballots = points_of(3, five_of_three);
+  for (const Method method : {Method::exact_gibbs, Method::beta_gibbs, Method::slice_gibbs}) {
+    ChainSettings with = settings(method);
+    with.split_merge = 1;
+    const Prior prior(parameters(0.8, 1.0, {1.0}), 3, ballots.num_stages, method == Method::beta_gibbs);
+    Chain a(voters, prior, with, RandomStream(3, Purpose::chain, 1)), b(ballots, prior, with, RandomStream(3, Purpose::chain, 1));
+    a.start_randomly();
+    b.start_randomly();
+    for (int sweep = 0; sweep < 50; ++sweep) {
+      a.sweep();
+      b.sweep();
+      ASSERT_EQ(a.labels(), b.labels());
+      ASSERT_EQ(a.state().drawn, b.state().drawn);
+      ASSERT_EQ(a.log_joint(), b.log_joint());
+    }
   }
 }
 
@@ -382,7 +466,9 @@ struct GewekeStatistics {
 
 class Geweke {
  public:
-  Geweke(std::size_t n, std::vector<std::size_t> lengths, PriorParameters prior_parameters, ChainSettings chain_settings)
+  // per_voter: how many of the rankings, in turn, each voter casts; empty: every ranking is a point.
+  Geweke(std::size_t n, std::vector<std::size_t> lengths, PriorParameters prior_parameters, ChainSettings chain_settings,
+         const std::vector<std::size_t>& per_voter = {})
       : lengths_(std::move(lengths)),
         settings_(chain_settings),
         prior_(std::move(prior_parameters), n, *std::max_element(lengths_.begin(), lengths_.end()), false) {
@@ -391,7 +477,14 @@ class Geweke {
     std::iota(any.begin(), any.end(), 0);
     for (std::size_t length : lengths_) {
       points_.add_ranking(std::span(any).first(length));
-      points_.ranking.push_back(static_cast<std::uint32_t>(points_.ranking.size()));
+      if (per_voter.empty()) points_.ranking.push_back(static_cast<std::uint32_t>(points_.ranking.size()));
+    }
+    std::uint32_t next = 0;
+    for (const std::size_t count : per_voter) {
+      std::vector<std::uint32_t> own(count);
+      std::iota(own.begin(), own.end(), next);
+      next += static_cast<std::uint32_t>(count);
+      points_.add_voter(own);
     }
     points_.index_points();
   }
@@ -437,7 +530,7 @@ class Geweke {
     state.alpha = settings_.alpha_prior ? rng_.gamma(settings_.alpha_prior->first) / settings_.alpha_prior->second
                                         : prior_.parameters().alpha;
     std::vector<double> sizes;
-    for (std::size_t i = 0; i < lengths_.size(); ++i) {
+    for (std::size_t i = 0; i < points_.size(); ++i) {
       std::vector<double> weights = sizes;
       weights.push_back(state.alpha);
       const std::size_t label = rng_.categorical(weights);
@@ -465,8 +558,8 @@ class Geweke {
       std::vector<double> a(prior_.num_stages()), b(prior_.num_stages(), prior_.nu());
       prior_.stage_priors(center, a);
       for (std::size_t i = 0; i < lengths_.size(); ++i) {
-        if (state.labels[i] != c) continue;
-        const auto ranking = points_.of_point(i);
+        if (state.labels[points_.point_of(i)] != c) continue;
+        const auto ranking = points_[i];
         std::vector<std::int32_t> s(ranking.size());
         codes(
             ranking, [&](Item item) { return static_cast<std::int32_t>(center.position[static_cast<std::size_t>(item)]); }, s);
@@ -478,10 +571,11 @@ class Geweke {
   }
   void simulate_data(const ChainState& state) {
     for (std::size_t i = 0; i < lengths_.size(); ++i) {
-      std::vector<Item> left = state.centers[state.labels[i]];
+      const std::uint32_t label = state.labels[points_.point_of(i)];
+      std::vector<Item> left = state.centers[label];
       for (std::size_t j = 0; j < lengths_[i]; ++j) {
         std::vector<double> logs(left.size());
-        for (std::size_t s = 0; s < logs.size(); ++s) logs[s] = -state.theta[state.labels[i]][j] * static_cast<double>(s);
+        for (std::size_t s = 0; s < logs.size(); ++s) logs[s] = -state.theta[label][j] * static_cast<double>(s);
         const auto s = static_cast<std::ptrdiff_t>(rng_.categorical_log(logs));
         points_.items[points_.offsets[i] + j] = left[static_cast<std::size_t>(s)];
         left.erase(left.begin() + s);
@@ -500,7 +594,7 @@ class Geweke {
         ranking, [&](Item item) { return static_cast<std::int32_t>(center.position[static_cast<std::size_t>(item)]); }, s);
     double agree = 0.0;
     for (std::size_t i = 1; i < lengths_.size(); ++i)
-      agree += points_.of_point(i)[0] == ranking[0] ? (state.labels[i] == state.labels[0] ? 1.0 : 0.3) : 0.0;
+      agree += points_[i][0] == ranking[0] ? (state.labels[points_.point_of(i)] == state.labels[0] ? 1.0 : 0.3) : 0.0;
     return {clusters,
             clusters * clusters,
             same,
@@ -537,10 +631,24 @@ TEST(Geweke, SliceGibbs) {
   EXPECT_LT(Geweke(5, {3, 1, 4, 2}, parameters(1.0, 1.5, {0.8, 1.2}), with).worst_z(3000, 3), 5.2);
 }
 
+// Voters with two, one, three and one rankings: ballots are drawn from the one cluster of their voter.
+TEST(Geweke, SeatedVoters) {
+  const std::vector<std::size_t> lengths{3, 1, 4, 2, 4, 2, 3}, per_voter{2, 1, 3, 1};
+  for (const Method method : {Method::exact_gibbs, Method::slice_gibbs}) {
+    ChainSettings with = settings(method);
+    if (method == Method::exact_gibbs) with.alpha_prior = {2.0, 2.0};
+    EXPECT_LT(Geweke(5, lengths, parameters(1.0, 1.5, {0.8, 1.2}), with, per_voter).worst_z(3000, 3), 5.2);
+    with.split_merge = 2;
+    EXPECT_LT(Geweke(5, lengths, parameters(1.0, 1.5, {0.8, 1.2}), with, per_voter).worst_z(2000, 3), 5.2);
+  }
+}
+
 // beta-gibbs is exact only for an infinite stage: t = 2 of 60 items and a prior that keeps codes small leave no
 // error that 3000 replicates could see.
 TEST(Geweke, BetaGibbsWhereTheApproximationHolds) {
-  EXPECT_LT(Geweke(60, {2, 1, 2, 2, 1, 2}, parameters(1.0, 8.0, {0.5}), settings(Method::beta_gibbs)).worst_z(3000, 3), 5.2);
+  const ChainSettings with = settings(Method::beta_gibbs);
+  EXPECT_LT(Geweke(60, {2, 1, 2, 2, 1, 2}, parameters(1.0, 8.0, {0.5}), with).worst_z(3000, 3), 5.2);
+  EXPECT_LT(Geweke(60, {2, 1, 2, 2, 1, 2}, parameters(1.0, 8.0, {0.5}), with, {3, 1, 2}).worst_z(3000, 3), 5.2);
 }
 
 TEST(Geweke, BetaGibbsFailsWhereItDoesNot) {

@@ -16,7 +16,7 @@ namespace {
 
 // Rankings on which the error of scores is judged while there are still draws to be had.
 constexpr std::size_t judged_rankings = 1000;
-constexpr Accepts accepts{.complete = true, .top_t = true, .subset = false, .ties = false};
+constexpr Accepts accepts{.complete = true, .top_t = true, .subset = false, .ties = false, .voters = true};
 
 std::vector<GroupErrors> errors_of(const std::vector<Component>& components) {
   std::vector<GroupErrors> groups;
@@ -65,9 +65,10 @@ class DpMallowsFamily : public Family {
   FitOutcome do_fit(const Dataset& data, const OptionMap& values, const Run& run) const override {
     const Options options = parse_options<Options>(values);
     require_accepted(accepts, data, fmt::format("family dpm, method {}", name_of(options.method)));
-    if (!options.co_clustering.empty() && data.rankings.total_weight() > 5000.0)
-      throw UsageError(
-          fmt::format("co-clustering takes at most 5000 ballots, here are {}; use draw-assignments", data.rankings.total_weight()));
+    const double seated = data.voters.share() ? data.voters.total_weight() : data.rankings.total_weight();
+    const std::string_view who = data.voters.share() ? "voter" : "ballot";
+    if (!options.co_clustering.empty() && seated > 5000.0)
+      throw UsageError(fmt::format("co-clustering takes at most 5000 {}s, here are {}; use draw-assignments", who, seated));
     const Points points = make_points(data);
     const PriorParameters parameters = prior_parameters(options, data, points.num_stages);
     const Dataset judged = some_of(data);
@@ -97,7 +98,7 @@ class DpMallowsFamily : public Family {
                       points.num_stages, points.num_items));
     summary.options = show_options(options);
     if (!result.predictive.empty()) {
-      const double error = model->loglik_error(data, run.threads), per_ballot = error / data.rankings.total_weight();
+      const double error = model->loglik_error(data, run.threads), per_ballot = error / seated;
       summary.details.set("predictive", Record()
                                             .set("draws", result.predictive.size())
                                             .set("extra_sweeps", result.extra_sweeps)
@@ -105,9 +106,9 @@ class DpMallowsFamily : public Family {
                                             .set("error_per_ballot", per_ballot));
       if (per_ballot > wanted_score_error)
         summary.warnings.push_back(fmt::format(
-            "the {} draws kept for score leave a Monte Carlo error of {:.2g} nats per ballot (wanted: {}): more --sweeps "
+            "the {} draws kept for score leave a Monte Carlo error of {:.2g} nats per {} (wanted: {}): more --sweeps "
             "and --predictive-draws make it smaller",
-            result.predictive.size(), per_ballot, wanted_score_error));
+            result.predictive.size(), per_ballot, who, wanted_score_error));
     }
     if (options.split_merge > 0)
       summary.details.set("split_merge", Record()

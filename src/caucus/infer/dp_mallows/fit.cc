@@ -319,14 +319,14 @@ Result fit(const Dataset& data, const Points& points, const PriorParameters& par
   const ClusterLabels& chosen = result.assignments[point.draw];
   std::vector<std::vector<Member>> members(std::size_t{*std::max_element(chosen.begin(), chosen.end())} + 1);
   std::vector<double> sizes(members.size(), 0.0);
-  for (std::uint32_t k : points.by_ranking) {
-    std::vector<Member>& list = members[chosen[k]];
-    if (!list.empty() && list.back().ranking == points.ranking[k])
+  for (std::uint32_t ballot : points.by_ranking) {
+    std::vector<Member>& list = members[chosen[points.point_of(ballot)]];
+    if (!list.empty() && list.back().ranking == points.ranking[ballot])
       list.back().weight += 1.0;
     else
-      list.push_back({points.ranking[k], 1.0});
-    sizes[chosen[k]] += 1.0;
+      list.push_back({points.ranking[ballot], 1.0});
   }
+  for (const std::uint32_t label : chosen) sizes[label] += 1.0;
   std::vector<std::uint32_t> order(members.size()), rank(members.size());
   std::iota(order.begin(), order.end(), 0u);
   std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return sizes[a] > sizes[b]; });
@@ -338,6 +338,7 @@ Result fit(const Dataset& data, const Points& points, const PriorParameters& par
   const int passes = std::clamp(options.sweeps / 5, 20, 200);
   parallel_for(order.size(), run.threads, [&](std::size_t k) {
     result.components[k] = summarise_cluster(points, exact, members[order[k]], passes, RandomStream(run.seed, Purpose::augment, k));
+    result.components[k].size = sizes[order[k]];
   });
   return result;
 }

@@ -42,7 +42,9 @@ FittedDpm::FittedDpm(std::vector<std::string> items, Unranked unranked, PriorPar
   }
 }
 
-void FittedDpm::check(const Dataset& data) const { require_accepted(Accepts{.complete = true, .top_t = true}, data, "dpm"); }
+void FittedDpm::check(const Dataset& data) const {
+  require_accepted(Accepts{.complete = true, .top_t = true, .voters = true}, data, "dpm");
+}
 
 std::shared_ptr<const FittedDpm::Prepared> FittedDpm::prepare(std::size_t stages) const {
   const std::lock_guard lock(mutex_);
@@ -170,6 +172,72 @@ void FittedDpm::for_each_ballot(const Prepared& tables, const Dataset& data, std
   }
 }
 
+template <class Visit>
+void FittedDpm::for_each_voter(const Prepared& tables, const Dataset& data, std::size_t first, std::size_t count,
+                               Visit&& visit) const {
+  constexpr std::size_t candidates = 64;  // of a new cluster, which has no closed form for several rankings
+  const Incidence& cast = data.voters.rankings;
+  const Prior& prior = *tables.prior;
+  IntegralCache integrals(prior);
+  ClusterTable fresh(prior, Method::exact_gibbs);
+  std::vector<std::vector<Item>> lists;
+  std::vector<std::span<const Item>> ballots;
+  std::vector<double> scores, logs(draws_.size());
+  for (std::size_t v = first; v < first + count; ++v) {
+    lists.clear();
+    ballots.clear();
+    for (std::size_t j = cast.begin[v]; j < cast.begin[v + 1]; ++j) listed(data, cast.other[j], lists.emplace_back());
+    for (std::size_t j = cast.begin[v]; j < cast.begin[v + 1]; ++j)
+      ballots.insert(ballots.end(), cast.count(j), lists[j - cast.begin[v]]);
+    // The mean over centers given the first ranking, or from the prior where it has a central ranking.
+    RandomStream rng(1, Purpose::augment, v);
+    std::vector<double> ratios;
+    fresh.reset(1);
+    for (std::size_t c = 0; c < candidates; ++c) {
+      Cluster cluster;
+      cluster.sums.assign(tables.stages, 0.0);
+      cluster.counts.assign(tables.stages, 0.0);
+      cluster.prior.resize(tables.stages);
+      prior.informative() ? prior.draw_center(cluster.center, rng) : prior.draw_center_given(ballots[0], cluster.center, rng);
+      prior.stage_priors(cluster.center, cluster.prior);
+      fresh.set(0, cluster);
+      ratios.push_back(fresh.log_prob(0, ballots, integrals));
+      if (!prior.informative())
+        ratios.back() += prior.log_new(ballots[0].size()) - fresh.log_prob(0, Ballots(ballots).first(1), integrals);
+      if (ballots.size() == 1 && !prior.informative()) break;  // exact
+    }
+    const double log_new = log_sum_exp(ratios) - std::log(static_cast<double>(ratios.size()));
+    for (std::size_t d = 0; d < draws_.size(); ++d) {
+      const ClusterTable& table = *tables.tables[d];
+      scores.clear();
+      for (std::size_t c = 0; c < draws_[d].clusters.size(); ++c)
+        scores.push_back(std::log(table.size(c)) + table.log_prob(c, ballots, integrals));
+      scores.push_back(tables.log_alpha[d] + log_new);
+      logs[d] = log_sum_exp(scores) - tables.log_total[d];
+    }
+    visit(v - first, logs, log_sum_exp(logs) - std::log(static_cast<double>(logs.size())));
+  }
+}
+
+std::vector<double> FittedDpm::log_probs_of_voters(const Dataset& data, int threads) const {
+  if (draws_.empty()) {
+    const std::vector<double> joint = voter_joint(*this, data, threads);
+    std::vector<double> mixture;
+    for (std::size_t v = 0; v < data.voters.size(); ++v)
+      mixture.push_back(log_sum_exp(std::span(joint).subspan(v * num_components(), num_components())));
+    return mixture;
+  }
+  const auto tables = prepare(longest(data, 0, data.rankings.size()));
+  std::vector<double> out(data.voters.size());
+  const Blocks blocks(out.size(), 16);
+  parallel_for(blocks.count(), threads, [&](std::size_t b) {
+    const std::size_t begin = blocks.begin(b);
+    for_each_voter(*tables, data, begin, blocks.end(b) - begin,
+                   [&](std::size_t i, const std::vector<double>&, double log_mean) { out[begin + i] = log_mean; });
+  });
+  return out;
+}
+
 void FittedDpm::log_prob(const Dataset& data, std::size_t first, std::size_t count, std::span<double> out) const {
   if (draws_.empty()) return FittedModel::log_prob(data, first, count, out);
   for_each_ballot(*prepare(longest(data, first, count)), data, first, count,
@@ -182,12 +250,16 @@ double FittedDpm::loglik_error(const Dataset& data, int threads) const {
   const std::size_t num_draws = draws_.size(), num_batches = std::min<std::size_t>(10, num_draws);
   if (num_batches < 2) return 0.0;
   const auto tables = prepare(longest(data, 0, data.rankings.size()));
+  const bool voters = data.voters.share();
   const std::vector<double> influence = parallel_fold(
-      Blocks(data.rankings.size(), 64), threads, [&] { return std::vector<double>(num_draws, 0.0); },
+      voters ? Blocks(data.voters.size(), 16) : Blocks(data.rankings.size(), 64), threads,
+      [&] { return std::vector<double>(num_draws, 0.0); },
       [&](std::vector<double>& part, std::size_t begin, std::size_t end) {
-        for_each_ballot(*tables, data, begin, end - begin, [&](std::size_t i, const std::vector<double>& logs, double log_mean) {
-          for (std::size_t d = 0; d < num_draws; ++d) part[d] += data.rankings.weight(begin + i) * std::exp(logs[d] - log_mean);
-        });
+        const auto add = [&](std::size_t i, const std::vector<double>& logs, double log_mean) {
+          const double weight = voters ? data.voters.weights[begin + i] : data.rankings.weight(begin + i);
+          for (std::size_t d = 0; d < num_draws; ++d) part[d] += weight * std::exp(logs[d] - log_mean);
+        };
+        voters ? for_each_voter(*tables, data, begin, end - begin, add) : for_each_ballot(*tables, data, begin, end - begin, add);
       },
       [](std::vector<double>& total, const std::vector<double>& part) {
         for (std::size_t d = 0; d < total.size(); ++d) total[d] += part[d];

@@ -16,12 +16,19 @@ void SplitMerge::clear(Side& side) const {
   chain_.prior_.stage_priors(side.cluster.center, side.cluster.prior);
 }
 
-double SplitMerge::log_predictive(const Side& side, std::span<const Item> ranking) {
+double SplitMerge::log_predictive(const Side& side, std::uint32_t point) {
   const Cluster& cluster = side.cluster;
   const bool beta = chain_.settings_.method == Method::beta_gibbs;
-  codes(
-      ranking, [&](Item item) { return static_cast<std::int32_t>(cluster.center.position[static_cast<std::size_t>(item)]); },
-      std::span(codes_));
+  const auto position = [&](Item item) {
+    return static_cast<std::int32_t>(cluster.center.position[static_cast<std::size_t>(item)]);
+  };
+  if (chain_.points_.of(point).size() > 1) {
+    VoterCodes own;
+    own.fill(chain_.ballots_of(point), position, chain_.prior_.num_stages());
+    return log_voter(own, cluster.prior, cluster.sums, cluster.counts, chain_.prior_.nu(), beta ? nullptr : &chain_.integrals_);
+  }
+  const auto ranking = chain_.points_.of_point(point);
+  codes(ranking, position, std::span(codes_));
   double value = 0.0;
   for (std::size_t j = 0; j < ranking.size(); ++j) {
     const double a = cluster.prior[j] + cluster.sums[j], b = chain_.prior_.nu() + cluster.counts[j];
@@ -30,14 +37,17 @@ double SplitMerge::log_predictive(const Side& side, std::span<const Item> rankin
   return value;
 }
 
-void SplitMerge::shift(Side& side, std::span<const Item> ranking, double sign) {
+void SplitMerge::shift(Side& side, std::uint32_t point, double sign) {
   Cluster& cluster = side.cluster;
-  codes(
-      ranking, [&](Item item) { return static_cast<std::int32_t>(cluster.center.position[static_cast<std::size_t>(item)]); },
-      std::span(codes_));
-  for (std::size_t j = 0; j < ranking.size(); ++j) {
-    cluster.sums[j] += sign * codes_[j];
-    cluster.counts[j] += sign;
+  for (const std::uint32_t r : chain_.points_.of(point)) {
+    const auto ranking = chain_.points_[r];
+    codes(
+        ranking, [&](Item item) { return static_cast<std::int32_t>(cluster.center.position[static_cast<std::size_t>(item)]); },
+        std::span(codes_));
+    for (std::size_t j = 0; j < ranking.size(); ++j) {
+      cluster.sums[j] += sign * codes_[j];
+      cluster.counts[j] += sign;
+    }
   }
   cluster.size += sign;
 }
@@ -45,7 +55,8 @@ void SplitMerge::shift(Side& side, std::span<const Item> ranking, double sign) {
 void SplitMerge::load(const std::vector<std::uint32_t>& points, const std::vector<std::uint8_t>& labels, int which) {
   std::vector<Member> members;
   for (std::size_t k = 0; k < points.size(); ++k)
-    if (which < 0 || labels[k] == which) members.push_back({chain_.points_.ranking[points[k]], 1.0});
+    if (which < 0 || labels[k] == which)
+      for (const std::uint32_t ranking : chain_.points_.of(points[k])) members.push_back({ranking, 1.0});
   chain_.center_sampler_.load(chain_.points_, members, chain_.prior_.parameters().center, chain_.prior_.parameters().center_weight);
 }
 
@@ -73,10 +84,9 @@ double SplitMerge::scan_labels(const std::vector<std::uint32_t>& points, std::ve
                                const std::vector<std::uint8_t>* target) {
   double log_q = 0.0;
   for (std::size_t k = 2; k < points.size() && !(k % 64 == 0 && chain_.cut_short()); ++k) {
-    const auto ranking = chain_.points_.of_point(points[k]);
-    shift(sides_[labels[k]], ranking, -1.0);
-    const double first = std::log(sides_[0].cluster.size) + log_predictive(sides_[0], ranking);
-    const double second = std::log(sides_[1].cluster.size) + log_predictive(sides_[1], ranking);
+    shift(sides_[labels[k]], points[k], -1.0);
+    const double first = std::log(sides_[0].cluster.size) + log_predictive(sides_[0], points[k]);
+    const double second = std::log(sides_[1].cluster.size) + log_predictive(sides_[1], points[k]);
     const double log_odds = second - first;
     const double log_p1 = log_odds > 0.0 ? -std::log1p(std::exp(-log_odds)) : log_odds - std::log1p(std::exp(log_odds));
     const double log_p0 = log_p1 - log_odds;
@@ -85,7 +95,7 @@ double SplitMerge::scan_labels(const std::vector<std::uint32_t>& points, std::ve
     else
       labels[k] = std::log(chain_.rng_.uniform_open()) < log_p1 ? 1 : 0;
     log_q += labels[k] == 1 ? log_p1 : log_p0;
-    shift(sides_[labels[k]], ranking, 1.0);
+    shift(sides_[labels[k]], points[k], 1.0);
   }
   return log_q;
 }
@@ -117,14 +127,13 @@ void SplitMerge::propose() {
   for (int which = 0; which < 2; ++which) {
     chain_.prior_.draw_center_given(data.of_point(points[static_cast<std::size_t>(which)]), sides_[which].cluster.center, rng);
     clear(sides_[which]);
-    shift(sides_[which], data.of_point(points[static_cast<std::size_t>(which)]), 1.0);
+    shift(sides_[which], points[static_cast<std::size_t>(which)], 1.0);
   }
   for (std::size_t k = 2; k < points.size(); ++k) {
-    const auto ranking = data.of_point(points[k]);
-    const double logs[2] = {std::log(sides_[0].cluster.size) + log_predictive(sides_[0], ranking),
-                            std::log(sides_[1].cluster.size) + log_predictive(sides_[1], ranking)};
+    const double logs[2] = {std::log(sides_[0].cluster.size) + log_predictive(sides_[0], points[k]),
+                            std::log(sides_[1].cluster.size) + log_predictive(sides_[1], points[k])};
     labels[k] = static_cast<std::uint8_t>(rng.categorical_log(logs));
-    shift(sides_[labels[k]], ranking, 1.0);
+    shift(sides_[labels[k]], points[k], 1.0);
   }
   for (int scan = 0; scan < chain_.settings_.split_merge_scans && !chain_.cut_short(); ++scan) {
     scan_centers(points, labels);

@@ -29,8 +29,8 @@ class SplitMerge {
     std::vector<double> theta;
   };
   void clear(Side& side) const;
-  double log_predictive(const Side& side, std::span<const Item> ranking);
-  void shift(Side& side, std::span<const Item> ranking, double sign);
+  double log_predictive(const Side& side, std::uint32_t point);
+  void shift(Side& side, std::uint32_t point, double sign);
   void load(const std::vector<std::uint32_t>& points, const std::vector<std::uint8_t>& labels, int which);
   void draw_theta(Side& side);
   // Moves centers and labels of the launch state.

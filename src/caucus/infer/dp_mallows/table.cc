@@ -8,7 +8,7 @@
 
 namespace caucus::dp_mallows {
 
-std::size_t PredictiveCache::Hash::operator()(const Key& key) const {
+std::size_t StageKey::Hash::operator()(const StageKey& key) const {
   std::uint64_t hash = key.stage * 0x9E3779B97F4A7C15u;
   for (std::uint64_t word : {std::bit_cast<std::uint64_t>(key.a), std::bit_cast<std::uint64_t>(key.b)}) {
     hash = (hash ^ word) * 0xD6E8FEB86659FD93u;
@@ -34,8 +34,44 @@ void PredictiveCache::clear() {
   numbers_ = 0;
 }
 
+double IntegralCache::get(std::size_t stage, double a, double b) {
+  if (values_.size() > limit) values_.clear();
+  const auto [found, fresh] = values_.try_emplace({stage, a, b}, 0.0);
+  if (fresh) {
+    quadrature_.build(prior_.stage_size(stage), a, b);
+    found->second = quadrature_.log_integral();
+  }
+  return found->second;
+}
+
+void VoterCodes::fill(Ballots ballots, const std::function<std::int32_t(Item)>& position, std::size_t num_stages) {
+  sums.assign(num_stages, 0.0);
+  counts.assign(num_stages, 0.0);
+  codes_.resize(num_stages);
+  for (const auto ranking : ballots) {
+    codes(ranking, position, std::span(codes_));
+    for (std::size_t j = 0; j < ranking.size(); ++j) sums[j] += codes_[j], counts[j] += 1.0;
+  }
+}
+
+double log_voter(const VoterCodes& own, std::span<const double> prior, std::span<const double> sums, std::span<const double> counts,
+                 double nu, IntegralCache* integrals) {
+  double value = 0.0;
+  for (std::size_t j = 0; j < own.counts.size() && own.counts[j] > 0.0; ++j) {
+    const double a = prior[j] + sums[j], b = nu + counts[j];
+    value += integrals != nullptr ? integrals->log_ratio(j, a, b, own.sums[j], own.counts[j])
+                                  : log_beta_integral(a + own.sums[j], b + own.counts[j]) - log_beta_integral(a, b);
+  }
+  return value;
+}
+
 ClusterTable::ClusterTable(const Prior& prior, Method method)
-    : prior_(prior), method_(method), cache_(prior), num_items_(prior.num_items()), num_stages_(prior.num_stages()) {
+    : prior_(prior),
+      method_(method),
+      cache_(prior),
+      integrals_(prior),
+      num_items_(prior.num_items()),
+      num_stages_(prior.num_stages()) {
   scratch_codes_.resize(num_stages_);
   saved_constant_.resize(num_stages_);
   saved_predictive_.resize(num_stages_);
@@ -154,8 +190,52 @@ void ClusterTable::shift(std::size_t slot, std::span<const Item> ranking, double
     sums_[j * stride_ + slot] += sign * scratch_codes_[j];
     counts_[j * stride_ + slot] += sign;
   }
-  size_[slot] += sign;
+  resize_slot(slot, sign);
+}
+
+void ClusterTable::resize_slot(std::size_t slot, double by) {
+  size_[slot] += by;
   log_size_[slot] = size_[slot] > 0.0 ? std::log(size_[slot]) : -infinity;
+}
+
+void ClusterTable::shift_voter(std::size_t slot, Ballots ballots, double sign) {
+  if (cache_.too_large()) {
+    cache_.clear();
+    for (std::size_t other = 0; other < slots_; ++other) refresh(other, num_stages_);
+  }
+  std::size_t longest = 0;
+  for (const auto ranking : ballots) {
+    shift(slot, ranking, sign);
+    longest = std::max(longest, ranking.size());
+  }
+  resize_slot(slot, sign * (1.0 - static_cast<double>(ballots.size())));
+  refresh(slot, longest);
+}
+
+double ClusterTable::log_prob(std::size_t slot, Ballots ballots, IntegralCache& integrals) const {
+  VoterCodes own;
+  own.fill(
+      ballots, [&](Item item) { return static_cast<std::int32_t>(position_[static_cast<std::size_t>(item) * stride_ + slot]); },
+      num_stages_);
+  if (method_ == Method::slice_gibbs) {
+    double value = 0.0;
+    for (std::size_t j = 0; j < num_stages_; ++j)
+      value -= theta_[j * stride_ + slot] * own.sums[j] + log_z_[j * stride_ + slot] * own.counts[j];
+    return value;
+  }
+  std::vector<double> prior(num_stages_), sums(num_stages_), counts(num_stages_);
+  for (std::size_t j = 0; j < num_stages_; ++j) {
+    const std::size_t at = j * stride_ + slot;
+    prior[j] = prior_a_[at], sums[j] = sums_[at], counts[j] = counts_[at];
+  }
+  return log_voter(own, prior, sums, counts, prior_.nu(), method_ == Method::beta_gibbs ? nullptr : &integrals);
+}
+
+std::span<double> ClusterTable::score_voter(Ballots ballots) {
+  for (std::size_t slot = 0; slot < padded_slots(); ++slot)
+    scores_[slot] =
+        slot < slots_ && log_size_[slot] > -infinity ? log_size_[slot] + log_prob(slot, ballots, integrals_) : -infinity;
+  return {scores_.data(), padded_slots()};
 }
 
 void ClusterTable::add(std::size_t slot, std::span<const Item> ranking) {

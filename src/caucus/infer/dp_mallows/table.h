@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <unordered_map>
@@ -25,6 +26,15 @@ struct Cluster {
   std::vector<double> theta;   // slice-gibbs only
 };
 
+struct StageKey {
+  std::size_t stage;
+  double a, b;
+  bool operator==(const StageKey&) const = default;
+  struct Hash {
+    std::size_t operator()(const StageKey& key) const;
+  };
+};
+
 // log predictive tables of a stage, made by quadrature on first use and kept until they outgrow a bound.
 class PredictiveCache {
  public:
@@ -38,19 +48,41 @@ class PredictiveCache {
 
  private:
   static constexpr std::size_t limit = std::size_t{16} << 20;  // 128 MB
-  struct Key {
-    std::size_t stage;
-    double a, b;
-    bool operator==(const Key&) const = default;
-  };
-  struct Hash {
-    std::size_t operator()(const Key& key) const;
-  };
   const Prior& prior_;
   StageQuadrature quadrature_;
-  std::unordered_map<Key, std::unique_ptr<double[]>, Hash> tables_;
+  std::unordered_map<StageKey, std::unique_ptr<double[]>, StageKey::Hash> tables_;
   std::size_t numbers_ = 0;
 };
+
+// log I(a, b) of a stage, made by quadrature on first use.
+class IntegralCache {
+ public:
+  explicit IntegralCache(const Prior& prior) : prior_(prior) {}
+  // log of I(a + sum, b + count) / I(a, b), the probability of `count` codes of that sum and order.
+  double log_ratio(std::size_t stage, double a, double b, double sum, double count) {
+    return get(stage, a + sum, b + count) - get(stage, a, b);
+  }
+
+ private:
+  double get(std::size_t stage, double a, double b);
+  static constexpr std::size_t limit = std::size_t{1} << 20;
+  const Prior& prior_;
+  StageQuadrature quadrature_;
+  std::unordered_map<StageKey, double, StageKey::Hash> values_;
+};
+
+// Sums and counts of the codes of all rankings of a voter, stage by stage.
+struct VoterCodes {
+  std::vector<double> sums, counts;
+  void fill(Ballots ballots, const std::function<std::int32_t(Item)>& position, std::size_t num_stages);
+
+ private:
+  std::vector<std::int32_t> codes_;
+};
+// log P of a voter's rankings in a cluster with these statistics, theta integrated out: in the finite stage, or the infinite one
+// (integrals = nullptr).
+double log_voter(const VoterCodes& own, std::span<const double> prior, std::span<const double> sums, std::span<const double> counts,
+                 double nu, IntegralCache* integrals);
 
 class ClusterTable {
  public:
@@ -73,6 +105,14 @@ class ClusterTable {
   void remove(std::size_t slot, std::span<const Item> ranking);
   void undo_remove(std::size_t slot, std::span<const Item> ranking);
 
+  // The same of a voter with several rankings, who counts as one member.
+  void add_voter(std::size_t slot, Ballots ballots) { shift_voter(slot, ballots, 1.0); }
+  void remove_voter(std::size_t slot, Ballots ballots) { shift_voter(slot, ballots, -1.0); }
+  // log P of all these rankings in the cluster of the slot. Thread-safe with a cache of one's own.
+  double log_prob(std::size_t slot, Ballots ballots, IntegralCache& integrals) const;
+  // Scores of all slots as score() has them, for a voter. O(slots * sum of t^2).
+  std::span<double> score_voter(Ballots ballots);
+
   // Scores of all slots: log size + log P(ranking | cluster). The span is padded to a multiple of slot_block. beta-gibbs: those
   // below `floor` are -inf.
   std::span<double> score(std::span<const Item> ranking, double floor = -infinity);
@@ -85,10 +125,13 @@ class ClusterTable {
   void grow(std::size_t slots);
   void refresh(std::size_t slot, std::size_t stages);
   void shift(std::size_t slot, std::span<const Item> ranking, double sign);
+  void shift_voter(std::size_t slot, Ballots ballots, double sign);
+  void resize_slot(std::size_t slot, double by);
 
   const Prior& prior_;
   Method method_;
   PredictiveCache cache_;
+  IntegralCache integrals_;
   std::size_t num_items_, num_stages_;
   std::size_t slots_ = 0, stride_ = 0;
   std::vector<std::int16_t> position_;

@@ -15,21 +15,24 @@
 #include "caucus/base/random.h"
 #include "caucus/data/weights.h"
 #include "caucus/infer/pl_mixture/gibbs.h"
-#include "caucus/infer/pl_mixture/voters.h"
 #include "caucus/infer/silent_observer.h"
+#include "caucus/infer/stopping.h"
 
 namespace caucus::pl_mixture {
 
 namespace {
 
+// The estimates of one sample, groups matched to the fit's.
+struct BootstrapEstimate {
+  Parameters parameters;
+  std::vector<double> membership, coefficients, exponents;  // as in BootstrapResult
+};
+using Refit = std::function<BootstrapEstimate(const BootstrapSample&, const Run&)>;
+
 std::int64_t whole(double weight, RandomStream& random) {
   const double floor = std::floor(weight);
   return static_cast<std::int64_t>(floor) + (random.uniform() < weight - floor ? 1 : 0);
 }
-
-}  // namespace
-
-namespace {
 
 // How often each outcome comes up in `draws` draws: a binomial for each, given those before. Its cost does not depend on the draws.
 std::vector<double> multinomial(std::int64_t draws, std::span<const double> chances, RandomStream& random) {
@@ -49,8 +52,9 @@ std::vector<double> multinomial(std::int64_t draws, std::span<const double> chan
 }
 
 // Battles: voters who met the same two items draw from the same two or three outcomes, so their counts are drawn at once.
-RankingSet draw_pairs(const RankingSet& rankings, const std::vector<PlackettLuce>& models, const Parameters& fitted, double one,
-                      RandomStream& random) {
+RankingSet draw_pairs(const RankingSet& rankings, const Simulator& simulator, double one, RandomStream& random) {
+  const std::vector<PlackettLuce>& models = simulator.models();
+  const Parameters& fitted = simulator.parameters();
   std::map<std::pair<ItemId, ItemId>, double> met;
   for (std::size_t i = 0; i < rankings.size(); ++i)
     if (const RankingView ranking = rankings[i]; ranking.size() == 2)
@@ -72,76 +76,117 @@ RankingSet draw_pairs(const RankingSet& rankings, const std::vector<PlackettLuce
   return builder.build();
 }
 
-}  // namespace
-
-void draw_alike(RankingView ballot, Unranked unranked, const std::vector<PlackettLuce>& models, std::size_t k, RandomStream& random,
-                std::vector<ItemId>& items, std::vector<std::uint8_t>& ends) {
-  if (unranked == Unranked::last && ballot.size() == models[k].num_items()) return models[k].sample(random, 0, items, ends);
-  if (unranked == Unranked::last) {
-    std::size_t stages = 0;
-    ballot.for_each_group([&](std::span<const ItemId>) { ++stages; });
-    return models[k].sample_stages(random, stages, items, ends);
+// Voters drawn with replacement, or new rankings of the same shapes from a group for each voter.
+BootstrapSample sample_voters(const BootstrapSource& source, Bootstrap kind, RandomStream& random) {
+  const Dataset& data = source.data;
+  const Voters& voters = data.voters;
+  BootstrapSample sample;
+  if (kind == Bootstrap::nonparametric) {
+    const std::vector<double> counts =
+        multinomial(std::max<std::int64_t>(1, std::llround(voters.total_weight())), voters.weights, random);
+    for (std::size_t v = 0; v < voters.size(); ++v)
+      if (counts[v] > 0.0) sample.origin.push_back(v);
+    sample.data = with_voter_weights(data, counts);
+    return sample;
   }
-  std::vector<double> utilities;
-  for (ItemId item : ballot.items()) utilities.push_back(models[k].utilities()[item]);
-  PlackettLuce(std::move(utilities), models[k].ties()).sample(random, 0, items, ends);
-  for (ItemId& item : items) item = ballot[item];
+  sample.data = data.with({});
+  const std::size_t num = source.simulator.parameters().num_components();
+  RankingSetBuilder builder;
+  std::vector<std::uint32_t> of_row;
+  std::vector<ItemId> items;
+  std::vector<std::uint8_t> ends;
+  for (std::size_t v = 0; v < voters.size(); ++v) {
+    const std::span<const double> chances = source.voter_weights.empty()
+                                                ? std::span<const double>(source.simulator.parameters().weights)
+                                                : std::span(source.voter_weights).subspan(v * num, num);
+    for (std::int64_t left = whole(voters.weights[v], random); left > 0; --left) {
+      const std::size_t k = random.categorical(chances);
+      for (std::size_t j = voters.rankings.begin[v]; j < voters.rankings.begin[v + 1]; ++j)
+        for (std::uint32_t time = 0; time < voters.rankings.count(j); ++time) {
+          source.simulator.draw(random, k, data.rankings[voters.rankings.other[j]], data.unranked, items, ends);
+          builder.append(items, 1.0, ends);
+          of_row.push_back(static_cast<std::uint32_t>(sample.origin.size()));
+        }
+      sample.origin.push_back(v);
+    }
+  }
+  sample.data.rankings = builder.build();
+  set_voters(sample.data, std::move(of_row), {}, std::vector<double>(sample.origin.size(), 1.0));
+  return sample;
 }
 
-Dataset bootstrap_sample(const Dataset& data, const Parameters& fitted, Bootstrap kind, std::uint64_t seed, std::uint64_t index) {
-  if (data.voters.share()) return bootstrap_voters(data, fitted, kind, seed, index);
+}  // namespace
+
+BootstrapSample bootstrap_sample(const BootstrapSource& source, Bootstrap kind, std::uint64_t seed, std::uint64_t index) {
   RandomStream random(seed, Purpose::bootstrap, index);
-  Dataset sample;
-  sample.items = data.items;
-  sample.unranked = data.unranked;
-  sample.source = data.source;
+  const Dataset& data = source.data;
   const RankingSet& rankings = data.rankings;
+  // Voter by voter: hours, and more, for weights that are no counts of people.
+  const auto check_size = [&](double total) {
+    if (constexpr double most = 1e7; total > most)
+      throw DataError(
+          fmt::format("{}: a parametric bootstrap would draw {:.3g} rankings each time, more than {:g}; say --bootstrap-kind "
+                      "nonparametric, or divide the weights",
+                      data.source, total, most));
+  };
+  if (source.by_voter) {
+    if (kind == Bootstrap::parametric) check_size(rankings.total_weight());
+    return sample_voters(source, kind, random);
+  }
+  BootstrapSample sample{data.with({}), {}};
   // As many ballots as the weights are worth, of the weight that counts as one (data/weights.h).
   const double one = one_ballot(rankings), size = rankings.total_weight() / one;
   if (kind == Bootstrap::nonparametric) {
     std::vector<double> counts = multinomial(std::max<std::int64_t>(1, std::llround(size)), rankings.weights(), random);
     for (double& count : counts) count *= one;
-    sample.rankings = rankings.with_weights(std::move(counts));
+    sample.data.rankings = rankings.with_weights(std::move(counts));
     return sample;
-  }
-  std::vector<PlackettLuce> models;
-  for (std::size_t k = 0; k < fitted.num_components(); ++k) {
-    const auto utilities = fitted.component(k);
-    models.emplace_back(std::vector<double>(utilities.begin(), utilities.end()), fitted.ties);
   }
   const bool battles = data.unranked == Unranked::absent && rankings.items().size() <= 2 * rankings.size() &&
                        std::ranges::none_of(std::views::iota(std::size_t{0}, rankings.size()),
                                             [&](std::size_t i) { return rankings.length(i) > 2; });
   if (battles) {
-    sample.rankings = draw_pairs(rankings, models, fitted, one, random);
+    sample.data.rankings = draw_pairs(rankings, source.simulator, one, random);
     return sample;
   }
-  // Voter by voter: hours, and more, for weights that are no counts of people.
-  if (constexpr double most = 1e7; size > most)
-    throw DataError(
-        fmt::format("{}: a parametric bootstrap would draw {:.3g} rankings each time, more than {:g}; say --bootstrap-kind "
-                    "nonparametric, or divide the "
-                    "weights",
-                    data.source, size, most));
+  check_size(size);
   RankingSetBuilder builder;
   std::vector<ItemId> items;
   std::vector<std::uint8_t> ends;
   for (std::size_t i = 0; i < rankings.size(); ++i) {
     const RankingView ranking = rankings[i];
     for (std::int64_t voter = whole(rankings.weight(i) / one, random); voter > 0; --voter) {
-      draw_alike(ranking, data.unranked, models, random.categorical(fitted.weights), random, items, ends);
-      builder.add(items, one, ends);
+      const std::size_t k = random.categorical(source.simulator.parameters().weights);
+      source.simulator.draw(random, k, ranking, data.unranked, items, ends);
+      if (data.unranked == Unranked::last || !items.empty()) builder.add(items, one, ends);
     }
   }
-  sample.rankings = builder.build();
+  sample.data.rankings = builder.build();
   return sample;
 }
 
-BootstrapResult bootstrap(const Dataset& data, const Parameters& fitted, const std::vector<Pieces>& pieces, const Options& options,
-                          double strength, const Run& run, StopReason& stop_reason) {
+namespace {
+
+// A sample may leave items unbeaten although the data do not: the weak prior then keeps them finite.
+double bootstrap_strength(const Dataset& sample, double strength) {
+  return strength > 0.0 || connectivity(sample).strongly_connected ? strength : 0.1;
+}
+
+// The fitted tie strengths of the orders that a sample has.
+TieStrengths ties_of(const Objective& objective, const TieStrengths& fitted) {
+  TieStrengths ties;
+  for (std::size_t o = 0; o < fitted.orders.size(); ++o) {
+    if (std::ranges::find(objective.tie_orders(), fitted.orders[o]) == objective.tie_orders().end()) continue;
+    ties.orders.push_back(fitted.orders[o]);
+    ties.log_delta.push_back(fitted.log_delta[o]);
+  }
+  return ties;
+}
+
+std::vector<BootstrapEstimate> bootstrap(const BootstrapSource& source, const Options& options, const Refit& refit, const Run& run,
+                                         StopReason& stop_reason) {
   const auto samples = static_cast<std::size_t>(options.bootstrap);
-  const std::size_t num = fitted.num_components();
-  std::vector<Parameters> estimates(samples);
+  std::vector<BootstrapEstimate> estimates(samples);
   std::vector<char> done(samples, 0);
   SilentObserver silent(run.observer);
   Run within = run;
@@ -151,55 +196,118 @@ BootstrapResult bootstrap(const Dataset& data, const Parameters& fitted, const s
   for (std::size_t first = 0; first < samples; first += batch) {
     const std::size_t count = std::min(batch, samples - first);
     parallel_for(count, run.threads, [&](std::size_t j) {
-      const std::size_t b = first + j;
-      const Dataset sample = bootstrap_sample(data, fitted, options.bootstrap_kind, run.seed, b);
-      // A sample may leave items unbeaten although the data do not: the weak prior then keeps them finite.
-      const double own = strength > 0.0 || connectivity(sample).strongly_connected ? strength : 0.1;
-      const Objective objective(sample, num, own, 1);
-      // A sample may lack an order of ties that the data have.
-      Parameters start = fitted;
-      start.ties = {};
-      for (std::size_t o = 0; o < fitted.ties.orders.size(); ++o) {
-        if (std::ranges::find(objective.tie_orders(), fitted.ties.orders[o]) == objective.tie_orders().end()) continue;
-        start.ties.orders.push_back(fitted.ties.orders[o]);
-        start.ties.log_delta.push_back(fitted.ties.log_delta[o]);
-      }
-      const Solution found = maximise(objective, std::move(start),
-                                      {options.iterations, options.tolerance, !options.estimate_weights, "bootstrap"}, within);
-      if (was_cut_short(found.stop_reason)) return;
-      estimates[b] = found.parameters;
-      estimates[b].center_all();
-      done[b] = 1;
+      estimates[first + j] = refit(bootstrap_sample(source, options.bootstrap_kind, run.seed, first + j), within);
+      done[first + j] = should_stop(within) ? 0 : 1;
     });
     if (run.report({"bootstrap", static_cast<int>(first + count), options.bootstrap, 0.0}, stop_reason) == Flow::stop) break;
   }
-  std::vector<Parameters> kept;
+  std::vector<BootstrapEstimate> kept;
   for (std::size_t b = 0; b < samples; ++b)
     if (done[b] != 0) kept.push_back(std::move(estimates[b]));
-  align_draws(fitted, kept);
-  for (Parameters& estimate : kept) center_on_references(pieces, estimate);
+  return kept;
+}
 
+Spread spread_of(const std::vector<BootstrapEstimate>& estimates,
+                 const std::function<const std::vector<double>&(const BootstrapEstimate&)>& part) {
+  Spread spread;
+  const std::size_t size = estimates.empty() ? 0 : part(estimates[0]).size();
+  for (std::size_t j = 0; j < size; ++j) {
+    std::vector<double> values;
+    for (const BootstrapEstimate& estimate : estimates) values.push_back(part(estimate)[j]);
+    const double mean = sum(values) / static_cast<double>(values.size());
+    double squares = 0.0;
+    for (const double v : values) squares += (v - mean) * (v - mean);
+    spread.error.push_back(values.size() > 1 ? std::sqrt(squares / static_cast<double>(values.size() - 1)) : 0.0);
+    spread.low.push_back(quantile(values, 0.025));
+    spread.high.push_back(quantile(values, 0.975));
+  }
+  return spread;
+}
+
+BootstrapResult summarise(const std::vector<BootstrapEstimate>& kept) {
+  using Estimate = BootstrapEstimate;
+  using List = const std::vector<double>&;
   BootstrapResult result;
   result.samples = static_cast<int>(kept.size());
-  if (kept.empty()) return result;  // stopped before the first was done
-  const auto summarise = [&](auto&& value, std::size_t size, std::vector<double>& error, std::vector<double>& low,
-                             std::vector<double>& high) {
-    for (std::size_t j = 0; j < size; ++j) {
-      std::vector<double> values;
-      for (const Parameters& estimate : kept) values.push_back(value(estimate, j));
-      const double mean = sum(values) / static_cast<double>(values.size());
-      double squares = 0.0;
-      for (double v : values) squares += (v - mean) * (v - mean);
-      error.push_back(values.size() > 1 ? std::sqrt(squares / static_cast<double>(values.size() - 1)) : 0.0);
-      low.push_back(quantile(values, 0.025));
-      high.push_back(quantile(values, 0.975));
-    }
-  };
-  summarise([](const Parameters& p, std::size_t j) { return p.utilities[j]; }, fitted.utilities.size(), result.utilities,
-            result.utilities_low, result.utilities_high);
-  summarise([](const Parameters& p, std::size_t k) { return p.weights[k]; }, num, result.weights, result.weights_low,
-            result.weights_high);
+  result.utilities = spread_of(kept, [](const Estimate& e) -> List { return e.parameters.utilities; });
+  result.weights = spread_of(kept, [](const Estimate& e) -> List { return e.parameters.weights; });
+  result.membership = spread_of(kept, [](const Estimate& e) -> List { return e.membership; });
+  result.coefficients = spread_of(kept, [](const Estimate& e) -> List { return e.coefficients; });
+  result.exponents = spread_of(kept, [](const Estimate& e) -> List { return e.exponents; });
   return result;
+}
+
+// Where the weights of a sample start: as in the fit, but for what is known of the voters, whose columns have a scale of their own.
+std::vector<double> start_weights(const Objective& sample, const Parameters& fitted) {
+  if (const MembershipLogit* logit = sample.membership()) return logit->start(fitted.weights);
+  std::vector<double> logits;
+  for (const double weight : fitted.weights) logits.push_back(std::log(std::max(weight, 1e-6)));
+  if (logits.size() == 1) logits.clear();
+  return logits;
+}
+
+}  // namespace
+
+BootstrapResult bootstrap_plain(const Objective& fit, const KnownVoters* known, const Parameters& fitted,
+                                const std::vector<Pieces>& pieces, const Options& options, const Run& run,
+                                StopReason& stop_reason) {
+  const std::size_t num = fitted.num_components();
+  const MembershipLogit* const logit = fit.membership();
+  BootstrapSource source{fit.data(), Simulator(fitted), fit.data().voters.share() || logit != nullptr, {}};
+  if (logit != nullptr) source.voter_weights = weights_of_voters(*logit, fitted.gamma);
+  std::vector<BootstrapEstimate> kept = bootstrap(
+      source, options,
+      [&](const BootstrapSample& sample, const Run& within) {
+        Objective objective(sample.data, num, bootstrap_strength(sample.data, fit.strength()), 1);
+        if (logit != nullptr) objective.use_membership(known->logit_of(sample.origin, sample.data.voters.weights));
+        Parameters start = fitted;
+        start.ties = ties_of(objective, fitted.ties);
+        start.gamma.clear();  // the columns of the sample have a scale of their own
+        objective.complete(start);
+        BootstrapEstimate estimate;
+        estimate.parameters = maximise(objective, std::move(start),
+                                       {options.iterations, options.tolerance, !options.estimate_weights, "bootstrap"}, within)
+                                  .parameters;
+        estimate.parameters.center_all();
+        estimate.parameters.permute(match_groups(fitted, estimate.parameters));
+        if (logit != nullptr) estimate.membership = objective.membership()->coefficients(estimate.parameters.gamma);
+        return estimate;
+      },
+      run, stop_reason);
+  for (BootstrapEstimate& estimate : kept) center_on_references(pieces, estimate.parameters);
+  return summarise(kept);
+}
+
+BootstrapResult bootstrap_structured(const StructuredObjective& fit, const KnownVoters* known, const Structure& structure,
+                                     const std::vector<double>& variables, const Structured& fitted, const Options& options,
+                                     const Run& run, StopReason& stop_reason) {
+  const Objective& whole_data = fit.objective();
+  const MembershipLogit* const logit = whole_data.membership();
+  const std::size_t num = whole_data.num_components();
+  std::vector<std::vector<double>> exponents;
+  for (std::size_t k = 0; k < num && !fitted.exponents.empty(); ++k)
+    exponents.emplace_back(fitted.exponents_of(k).begin(), fitted.exponents_of(k).end());
+  BootstrapSource source{whole_data.data(), Simulator(fitted.parameters, std::move(exponents)), true, {}};
+  if (logit != nullptr) source.voter_weights = weights_of_voters(*logit, fitted.parameters.gamma);
+  return summarise(bootstrap(
+      source, options,
+      [&](const BootstrapSample& sample, const Run& within) {
+        Objective objective(sample.data, num, bootstrap_strength(sample.data, whole_data.strength()), 1);
+        if (logit != nullptr) objective.use_membership(known->logit_of(sample.origin, sample.data.voters.weights));
+        const StructuredObjective structured(objective, structure);
+        std::vector<double> found =
+            maximise_structured(structured, structured.start(fit, variables, start_weights(objective, fitted.parameters)),
+                                options.iterations, options.tolerance, within)
+                .variables;
+        Parameters centered = structured.unpack(found);
+        centered.center_all();
+        found = structured.permuted(found, match_groups(fitted.parameters, centered));
+        Structured own = describe_structured(structured, structure, found, false, 1.0);
+        BootstrapEstimate estimate{std::move(own.parameters), {}, std::move(own.coefficients), std::move(own.exponents)};
+        if (logit != nullptr) estimate.membership = objective.membership()->coefficients(estimate.parameters.gamma);
+        return estimate;
+      },
+      run, stop_reason));
 }
 
 }  // namespace caucus::pl_mixture

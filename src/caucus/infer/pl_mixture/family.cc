@@ -76,12 +76,13 @@ GroupErrors errors_of(const Result& result, std::size_t k) {
     if (!result.errors->weights.empty()) errors.weight_error = result.errors->weights[k];
   }
   if (result.bootstrap) {
+    const Spread &utilities = result.bootstrap->utilities, &weights = result.bootstrap->weights;
     if (!result.errors) {
-      errors.utility_errors = part(result.bootstrap->utilities);
-      errors.weight_error = result.bootstrap->weights[k];
+      errors.utility_errors = part(utilities.error);
+      errors.weight_error = weights.error[k];
     }
-    errors.utility_intervals = intervals(result.bootstrap->utilities_low, result.bootstrap->utilities_high);
-    errors.weight_interval = Interval{result.bootstrap->weights_low[k], result.bootstrap->weights_high[k], 0.95};
+    errors.utility_intervals = intervals(utilities.low, utilities.high);
+    errors.weight_interval = Interval{weights.low[k], weights.high[k], 0.95};
   }
   if (result.posterior) {
     errors.utility_errors = part(result.posterior->deviation);
@@ -95,10 +96,10 @@ GroupErrors errors_of(const Result& result, std::size_t k) {
 
 // What else the file keeps of a bootstrap: its standard errors, which need not be those of the information matrix.
 Record bootstrap_record(const BootstrapResult& bootstrap, std::size_t num_items, std::size_t k) {
-  const auto begin = bootstrap.utilities.begin() + static_cast<std::ptrdiff_t>(k * num_items);
+  const auto begin = bootstrap.utilities.error.begin() + static_cast<std::ptrdiff_t>(k * num_items);
   Record errors;
   errors.set("standard_errors", std::vector<double>(begin, begin + static_cast<std::ptrdiff_t>(num_items)))
-      .set("weight_standard_error", bootstrap.weights[k]);
+      .set("weight_standard_error", bootstrap.weights.error[k]);
   return Record().set("bootstrap", errors);
 }
 
@@ -139,75 +140,107 @@ std::vector<OptionInfo> all_options() {
   return options;
 }
 
-// Dampening and utilities from what is known of the items, on top of the plain fit.
-Structured add_structure(const Dataset& data, const Options& options, const StructureOptions& wanted, Result& result,
-                         FitSummary& summary, const Run& run) {
-  if (options.method != Method::em && options.method != Method::emm && options.method != Method::em_lsr)
-    throw UsageError(fmt::format("--dampening and --utilities need method em, emm or em-lsr, not {}", name_of(options.method)));
-  if (!options.membership.empty() || options.bootstrap > 0 || !options.estimate_weights)
-    throw UsageError("--dampening and --utilities do not go with --membership, --bootstrap or --estimate-weights off");
-  Structured found = fit_structured(data, result.parameters, result.strength, wanted, options.iterations, options.tolerance,
-                                    options.standard_errors != Toggle::off, run);
-  result.parameters = found.parameters;
-  result.loglik = found.loglik;
-  result.unbounded.assign(result.parameters.num_components(), {});
-  Uncertainty errors;
-  errors.utilities = found.utility_errors;
-  errors.usable = true;
-  result.errors = std::move(errors);
-  summary.loglik = found.loglik;
-  summary.entropy.reset();
-  summary.num_parameters = found.num_parameters;
-  summary.trace.values.push_back(found.loglik);
-  summary.warnings.insert(summary.warnings.end(), found.warnings.begin(), found.warnings.end());
-  return found;
+// [k * width + j] as lists of each group.
+std::vector<std::vector<double>> by_group(const std::vector<double>& values, std::size_t num) {
+  std::vector<std::vector<double>> rows;
+  const std::size_t width = values.size() / num;
+  for (std::size_t k = 0; k < num; ++k)
+    rows.emplace_back(values.begin() + static_cast<std::ptrdiff_t>(k * width),
+                      values.begin() + static_cast<std::ptrdiff_t>((k + 1) * width));
+  return rows;
 }
 
-void tell_structure(const Structured& known, FittedMixture& model) {
-  const std::size_t num = known.parameters.num_components();
-  if (!known.exponents.empty()) {
-    for (std::size_t k = 0; k < num; ++k) model.exponents.emplace_back(known.exponents_of(k).begin(), known.exponents_of(k).end());
+void tell_exponents(const Structured& known, const Spread* bootstrap, FittedMixture& model) {
+  for (std::size_t k = 0; k < known.parameters.num_components(); ++k)
+    model.exponents.emplace_back(known.exponents_of(k).begin(), known.exponents_of(k).end());
+  const std::size_t lists = known.exponents.size() / known.num_stages;
+  for (std::size_t g = 0; g < lists; ++g) {
     std::string values;
-    for (std::size_t j = 0; j < std::min<std::size_t>(known.exponents.size(), 12); ++j) {
-      values += fmt::format("{}{:.2f}", j > 0 ? ", " : "", known.exponents[j]);
+    for (std::size_t s = 0; s < std::min<std::size_t>(known.num_stages, 12); ++s) {
+      const std::size_t j = g * known.num_stages + s;
+      values += fmt::format("{}{:.2f}", s > 0 ? ", " : "", known.exponents[j]);
       if (std::isfinite(known.exponent_errors[j])) values += fmt::format(" ± {:.2f}", 1.96 * known.exponent_errors[j]);
     }
-    model.told.push_back(
-        {"Exponents of the second choice and later ones", values, "1 is as sure as the first choice, 0 is chance"});
-    model.extras.set("dampening_standard_errors", known.exponent_errors);
+    model.told.push_back({lists > 1 ? fmt::format("Exponents of the second choice and later ones, group {}", g + 1)
+                                    : "Exponents of the second choice and later ones",
+                          values, "1 is as sure as the first choice, 0 is chance"});
   }
-  if (!known.items) return;
-  const CovariateDesign& design = known.items->design;
-  const std::size_t q = design.num_columns();
-  Record items;
-  items.set("formula", design.formula()).set("columns", design.names());
-  std::vector<Record> terms;
-  for (const DesignTerm& term : design.terms()) {
-    Record one;
-    one.set("name", term.name);
-    if (!term.levels.empty()) one.set("levels", term.levels);
-    if (term.arithmetic) one.set("arithmetic", true);
-    terms.push_back(std::move(one));
-  }
-  std::vector<double> center;
-  for (std::size_t j = 0; j < q; ++j) center.push_back(known.items->x.col(static_cast<Eigen::Index>(j)).mean());
-  std::vector<std::vector<double>> values, errors;
+  model.extras.set("dampening_standard_errors", known.exponent_errors);
+  if (bootstrap != nullptr)
+    model.extras.set("dampening_bootstrap",
+                     Record().set("standard_errors", bootstrap->error).set("low", bootstrap->low).set("high", bootstrap->high));
+}
+
+void tell_items(const Structured& known, const Spread* bootstrap, FittedMixture& model) {
+  const std::size_t num = known.parameters.num_components();
+  ItemUtilities told;
+  told.design = known.items->design;
+  const std::size_t q = told.design.num_columns();
+  for (std::size_t j = 0; j < q; ++j) told.center.push_back(known.items->x.col(static_cast<Eigen::Index>(j)).mean());
+  told.coefficients = by_group(known.coefficients, num);
+  told.errors = by_group(known.coefficient_errors, num);
+  for (const Eigen::MatrixXd& own : known.item_covariances) told.covariances.emplace_back(own.data(), own.data() + own.size());
+  if (bootstrap != nullptr)
+    told.bootstrap = {by_group(bootstrap->error, num), by_group(bootstrap->low, num), by_group(bootstrap->high, num)};
   for (std::size_t k = 0; k < num; ++k) {
-    const auto part = [&](const std::vector<double>& all) {
-      return std::vector<double>(all.begin() + static_cast<std::ptrdiff_t>(k * q),
-                                 all.begin() + static_cast<std::ptrdiff_t>((k + 1) * q));
-    };
-    values.push_back(part(known.coefficients));
-    errors.push_back(part(known.coefficient_errors));
     std::string words;
     for (std::size_t j = 0; j < q; ++j) {
-      words += fmt::format("{}{} {:+.3g}", j > 0 ? ", " : "", design.names()[j], values[k][j]);
-      if (std::isfinite(errors[k][j])) words += fmt::format(" ± {:.2g}", 1.96 * errors[k][j]);
+      words += fmt::format("{}{} {:+.3g}", j > 0 ? ", " : "", told.design.names()[j], told.coefficients[k][j]);
+      if (std::isfinite(told.errors[k][j])) words += fmt::format(" ± {:.2g}", 1.96 * told.errors[k][j]);
     }
     model.told.push_back({fmt::format("What group {} values in an item", k + 1), words, "utility per unit of the column"});
   }
-  items.set("terms", terms).set("center", center).set("coefficients", values).set("standard_errors", errors);
-  model.extras.set("item_utilities", items);
+  model.items_known = std::make_shared<ItemUtilities>(std::move(told));
+}
+
+void tell_membership(const Result& result, FittedMixture& model) {
+  model.set_membership(result.membership);
+  std::vector<Record> effects;
+  for (const MembershipEffect& effect : result.effects)
+    effects.push_back(Record()
+                          .set("term", effect.term)
+                          .set("from", effect.from)
+                          .set("to", effect.to)
+                          .set("group", effect.group + 1)
+                          .set("share_from", effect.share_from)
+                          .set("share_to", effect.share_to)
+                          .set("low", effect.low)
+                          .set("high", effect.high));
+  model.extras.set("membership_effects", effects);
+  if (result.bootstrap) {
+    const std::size_t num = result.parameters.num_components();
+    const Spread& spread = result.bootstrap->membership;
+    model.extras.set("membership_bootstrap", Record()
+                                                 .set("standard_errors", by_group(spread.error, num))
+                                                 .set("low", by_group(spread.low, num))
+                                                 .set("high", by_group(spread.high, num)));
+  }
+  for (ModelFact& fact : membership_facts(*result.membership, result.effects)) model.told.push_back(std::move(fact));
+}
+
+FitSummary summary_of(const Result& result, const Options& options, const StructureOptions& structure) {
+  FitSummary summary;
+  summary.method = name_of(options.method);
+  summary.loglik = result.loglik;
+  summary.num_rankings = result.num_rankings;
+  summary.num_voters = result.num_voters;
+  summary.num_parameters = result.num_parameters;
+  if (options.components > 1) summary.entropy = result.entropy;
+  summary.iterations = result.iterations;
+  summary.stop_reason = result.stop_reason;
+  summary.trace.values = result.trace;
+  if (result.strength > 0.0) summary.trace.measures = "log-likelihood less the penalty";
+  summary.warnings = result.warnings;
+  summary.options = show_options(options);
+  summary.options.merge(show_options(structure));
+  summary.regularization = result.strength;
+  if (result.starts.tried > 1) summary.starts = starts_of(result.starts);
+  if (result.bootstrap) summary.details.set("bootstrap_samples", result.bootstrap->samples);
+  if (result.posterior) {
+    summary.posterior = posterior_of(*result.posterior);
+    summary.trace.values = {result.trace.back()};  // of the posterior mean; the draws have a trace of their own
+  }
+  return summary;
 }
 
 class PlMixtureFamily : public Family {
@@ -239,39 +272,20 @@ class PlMixtureFamily : public Family {
     require_accepted(method.accepts, data, fmt::format("family pl, method {}", method.name));
     std::optional<Parameters> init;
     if (options.init == Init::file) init = read_init(options.init_file, data, options.components);
-    Result result = pl_mixture::fit(data, options, run, init);
+    const Result result = pl_mixture::fit(data, options, run, init, structured);
 
     FitOutcome outcome;
-    FitSummary& summary = outcome.summary;
-    summary.method = method.name;
-    summary.loglik = result.loglik;
-    const auto num = static_cast<std::int64_t>(result.parameters.num_components()), n = static_cast<std::int64_t>(data.num_items());
-    const auto weights = result.membership ? (num - 1) * static_cast<std::int64_t>(result.membership->num_columns()) : num - 1;
-    summary.num_parameters = num * (n - 1) + weights + static_cast<std::int64_t>(result.parameters.ties.orders.size());
-    if (num > 1) summary.entropy = result.entropy;
-    summary.iterations = result.iterations;
-    summary.stop_reason = result.stop_reason;
-    summary.trace.values = result.trace;
-    if (result.strength > 0.0) summary.trace.measures = "log-likelihood less the penalty";
-    summary.warnings = result.warnings;
-    summary.options = show_options(options);
-    summary.options.merge(show_options(structured));
-    summary.regularization = result.strength;
-    if (result.starts.tried > 1) summary.starts = starts_of(result.starts);
-    if (result.bootstrap) summary.details.set("bootstrap_samples", result.bootstrap->samples);
-    if (result.posterior) {
-      summary.posterior = posterior_of(*result.posterior);
-      summary.trace.values = {result.trace.back()};  // of the posterior mean; the draws have a trace of their own
-    }
-
-    std::optional<Structured> known;
-    if (structured.active()) known = add_structure(data, options, structured, result, summary, run);
+    outcome.summary = summary_of(result, options, structured);
     auto model = std::make_unique<FittedMixture>(data.items, data.unranked, result.parameters);
-    if (known) tell_structure(*known, *model);
+    const BootstrapResult* const bootstrap = result.bootstrap ? &*result.bootstrap : nullptr;
+    if (result.structured && !result.structured->exponents.empty())
+      tell_exponents(*result.structured, bootstrap != nullptr ? &bootstrap->exponents : nullptr, *model);
+    if (result.structured && result.structured->items)
+      tell_items(*result.structured, bootstrap != nullptr ? &bootstrap->coefficients : nullptr, *model);
     std::vector<GroupErrors> errors;
     for (std::size_t k = 0; k < result.parameters.num_components(); ++k) {
       errors.push_back(errors_of(result, k));
-      if (result.bootstrap) model->component_extras.push_back(bootstrap_record(*result.bootstrap, data.num_items(), k));
+      if (bootstrap != nullptr) model->component_extras.push_back(bootstrap_record(*bootstrap, data.num_items(), k));
     }
     model->set_errors(std::move(errors));
     if (result.errors && !result.errors->log_ties.empty()) {
@@ -281,22 +295,7 @@ class PlMixtureFamily : public Family {
                            result.errors->log_ties[o] * std::exp(result.parameters.ties.log_delta[o]));
       model->extras.set("ties_standard_errors", errors_of_ties);
     }
-    if (result.membership) {
-      model->set_membership(result.membership);
-      std::vector<Record> effects;
-      for (const MembershipEffect& effect : result.effects)
-        effects.push_back(Record()
-                              .set("term", effect.term)
-                              .set("from", effect.from)
-                              .set("to", effect.to)
-                              .set("group", effect.group + 1)
-                              .set("share_from", effect.share_from)
-                              .set("share_to", effect.share_to)
-                              .set("low", effect.low)
-                              .set("high", effect.high));
-      model->extras.set("membership_effects", effects);
-      model->told = membership_facts(*result.membership, result.effects);
-    }
+    if (result.membership) tell_membership(result, *model);
     outcome.model = std::move(model);
     return outcome;
   }

@@ -4,14 +4,15 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <boost/math/special_functions/gamma.hpp>
 #include <cmath>
 #include <limits>
 
+#include "caucus/base/error.h"
 #include "caucus/base/parallel.h"
 #include "caucus/data/weights.h"
 #include "caucus/infer/pl_mixture/bootstrap.h"
 #include "caucus/infer/pl_mixture/gibbs.h"
+#include "caucus/infer/pl_mixture/known_voters.h"
 #include "caucus/infer/pl_mixture/search.h"
 #include "caucus/infer/pl_mixture/start.h"
 #include "caucus/result/fitted_model.h"
@@ -119,7 +120,10 @@ Solution sample_posterior(const Objective& objective, const Connectivity& graph,
 // Of what the data do not bound there are no errors and no intervals.
 void forget_unbounded(Result& result, std::size_t num_items) {
   std::vector<std::vector<double>*> lists;
-  if (result.bootstrap) lists = {&result.bootstrap->utilities, &result.bootstrap->utilities_low, &result.bootstrap->utilities_high};
+  if (result.bootstrap) {
+    Spread& spread = result.bootstrap->utilities;
+    lists = {&spread.error, &spread.low, &spread.high};
+  }
   if (result.posterior)
     for (auto* list : {&result.posterior->deviation, &result.posterior->low, &result.posterior->high}) lists.push_back(list);
   for (std::size_t k = 0; k < result.unbounded.size(); ++k)
@@ -127,137 +131,56 @@ void forget_unbounded(Result& result, std::size_t num_items) {
       for (auto* list : lists) (*list)[k * num_items + i] = std::numeric_limits<double>::quiet_NaN();
 }
 
-// What is known of the voters, as the columns of a logit, and the voters of whom enough is known.
-struct KnownVoters {
-  Dataset data;
-  CovariateDesign design;
-  std::shared_ptr<MembershipLogit> logit;
-  std::vector<std::string> warnings;
-};
-KnownVoters know_voters(const Dataset& data, const Options& options) {
-  if (options.method != Method::em && options.method != Method::emm && options.method != Method::em_lsr)
-    throw UsageError(fmt::format("--membership needs method em, emm or em-lsr, not {}", name_of(options.method)));
-  if (options.bootstrap > 0)
-    throw UsageError("--membership and --bootstrap exclude each other; standard errors come from the information matrix");
-  if (!options.estimate_weights) throw UsageError("--membership and --estimate-weights off exclude each other");
-  KnownVoters known{data, {}, {}, {}};
-  if (!known.data.voters.given()) make_rows_voters(known.data);
-  const auto encode = [&] {
-    const std::vector<Column> columns = voter_columns(known.data);
-    if (columns.empty())
-      throw DataError(
-          fmt::format("{}: --membership: nothing is known of the voters; --voters FILE names a table, or columns may stand "
-                      "beside the rankings",
-                      data.source));
-    known.warnings.clear();
-    known.design = CovariateDesign::learn(columns, options.membership, options.missing, true, "--membership", known.warnings);
-    return known.design.encode(
-        columns, [&](std::size_t voter) { return fmt::format("{}: voter {}", data.source, known.data.voters.name(voter)); });
-  };
-  CovariateDesign::Encoded encoded = encode();
-  std::vector<double> weights = known.data.voters.weights;
-  std::size_t left_out = 0;
-  for (std::size_t v = 0; v < weights.size(); ++v)
-    if (encoded.complete[v] == 0) weights[v] = 0.0, ++left_out;
-  if (left_out == weights.size())
-    throw DataError(fmt::format("{}: --membership: something is missing of every voter; --missing mean keeps them", data.source));
-  if (left_out > 0) {
-    known.data = with_voter_weights(known.data, weights);
-    encoded = encode();
-    known.warnings.push_back(fmt::format("{} of {} voters were left out: something that --membership names is missing of them",
-                                         left_out, weights.size()));
-  }
-  known.logit =
-      std::make_shared<MembershipLogit>(encoded.x, known.data.voters.weights, static_cast<std::size_t>(options.components));
-  return known;
-}
-
-// A standardised coefficient beyond this has no maximum in sight: one standard deviation would change the odds by a factor of 3000.
-constexpr double separated = 8.0;
-constexpr double separation_ridge = 0.1;
-
-// Twice the log-likelihood that a fit without the term loses, from where the fit with it ended.
-std::vector<Membership::Test> test_terms(const Objective& objective, const Parameters& fitted, double best,
-                                         const CovariateDesign& design, const Options& options, const Run& run) {
-  std::vector<Membership::Test> tests;
-  for (const DesignTerm& term : design.terms()) {
-    Objective without = objective;
-    without.use_membership(std::make_shared<MembershipLogit>(objective.membership()->without(term.first, term.count)));
-    Parameters start = fitted;
-    start.gamma = objective.membership()->without(fitted.gamma, term.first, term.count);
-    StopReason why = StopReason::converged;
-    if (run.report({"tests of terms", static_cast<int>(tests.size()), static_cast<int>(design.terms().size()), best}, why) ==
-        Flow::stop)
-      break;
-    const Solution solution = maximise(without, std::move(start), {options.iterations, options.tolerance, false, "test"}, Run{});
-    Membership::Test test;
-    test.term = term.name;
-    test.statistic = std::max(0.0, 2.0 * (best - solution.objective));
-    test.degrees = static_cast<int>(term.count * (fitted.num_components() - 1));
-    test.p_value = boost::math::gamma_q(0.5 * test.degrees, 0.5 * test.statistic);
-    tests.push_back(test);
-  }
-  return tests;
-}
-
-Result fit_data(const Dataset& data, const Options& options, const Run& run, const std::optional<Parameters>& init,
-                KnownVoters* known);
-
-}  // namespace
-
-Result fit(const Dataset& data, const Options& options, const Run& run, const std::optional<Parameters>& init) {
-  validate_options(options);
-  if (options.membership.empty()) return fit_data(data, options, run, init, nullptr);
-  KnownVoters known = know_voters(data, options);
-  if (options.components == 1) {
-    known.warnings.emplace_back("there is one group only: --membership has nothing to explain");
-    known.logit = nullptr;
-  }
-  return fit_data(known.data, options, run, init, &known);
-}
-
-namespace {
-
-Result fit_data(const Dataset& data, const Options& options, const Run& run, const std::optional<Parameters>& init,
-                KnownVoters* known) {
-  const auto num = static_cast<std::size_t>(options.components);
-  const int threads = resolve_threads(run.threads);
-  const bool fixed_weights = !options.estimate_weights;
+// A fit under way: what its parts share.
+struct Fit {
+  const Dataset& data;
+  const Options& options;
+  const Run& run;
+  KnownVoters* known;          // with options.membership
+  const Structure* structure;  // with dampening or item covariates
+  Connectivity graph;
+  double one_ballot;
   Result result;
-  result.num_rankings = data.rankings.total_weight();
 
-  const auto warn = [&](std::string message) {
+  void warn(std::string message) {
     run.warn(message);
     result.warnings.push_back(std::move(message));
-  };
-  const Connectivity graph = connectivity(data);
-  // Weights that are no counts have no scale of their own: a ballot is this much of them (data/weights.h).
-  const double size = data.voters.share() ? effective_size(data.voters.weights) : effective_size(data.rankings);
-  const double total = data.voters.share() ? data.voters.total_weight() : result.num_rankings;
-  const double one_ballot = size > 0.0 ? total / size : 1.0;
-  result.strength = options.regularization.value_or(graph.strongly_connected ? 0.0 : automatic_strength * one_ballot);
-  if (!graph.strongly_connected) {
-    const std::string what = describe(graph, data);
-    if (result.strength > 0.0)
-      warn(fmt::format(
-          "{}; without a prior their utilities would be infinite, so every item was given {} pseudo-wins and pseudo-losses", what,
-          result.strength));
-    else
-      warn(fmt::format("{}; with regularization = 0 their utilities have no finite maximum and are flagged", what));
   }
+  std::size_t num() const { return static_cast<std::size_t>(options.components); }
+  bool whole() const { return !was_cut_short(result.stop_reason); }
+};
 
-  Objective objective(data, num, result.strength, threads);
-  if (known != nullptr) {
-    for (std::string& message : known->warnings) warn(std::move(message));
-    if (known->logit != nullptr) objective.use_membership(known->logit);
-  }
-  if (!(objective.total_weight() > 0.0)) warn("no ranking orders two items: all utilities are zero");
+void choose_strength(Fit& fit) {
+  fit.result.strength =
+      fit.options.regularization.value_or(fit.graph.strongly_connected ? 0.0 : automatic_strength * fit.one_ballot);
+  if (fit.graph.strongly_connected) return;
+  const std::string what = describe(fit.graph, fit.data);
+  if (fit.result.strength > 0.0)
+    fit.warn(fmt::format(
+        "{}; without a prior their utilities would be infinite, so every item was given {} pseudo-wins and pseudo-losses", what,
+        fit.result.strength));
+  else
+    fit.warn(fmt::format("{}; with regularization = 0 their utilities have no finite maximum and are flagged", what));
+}
 
+// Where a covariate of the voters tells a group for certain, a ridge joins the objective.
+bool hold_coefficients(Fit& fit, Objective& objective, std::span<const double> gamma) {
+  std::string warning;
+  const auto held = held_by_ridge(*fit.known, gamma, warning);
+  if (held == nullptr) return false;
+  fit.warn(std::move(warning));
+  fit.known->logit = held;
+  objective.use_membership(held);
+  return true;
+}
+
+Solution find_solution(Fit& fit, Objective& objective, const std::optional<Parameters>& init) {
+  const Options& options = fit.options;
   Solution solution;
   if (options.method == Method::spectral) {
     // Algorithm 3 alone.
-    solution.parameters = Starts(objective, options, run.seed)
-                              .make(num == 1                       ? Init::spectral
+    solution.parameters = Starts(objective, options, fit.run.seed)
+                              .make(fit.num() == 1                 ? Init::spectral
                                     : options.init == Init::kmeans ? Init::kmeans
                                                                    : Init::spectral,
                                     0);
@@ -265,29 +188,93 @@ Result fit_data(const Dataset& data, const Options& options, const Run& run, con
     solution.trace.push_back(solution.objective);
     solution.iterations = 1;
     solution.stop_reason = StopReason::closed_form;
-  } else {
-    Options searched = options;
-    if (options.method == Method::gibbs) searched.method = Method::em;
-    SearchResult found = search(objective, searched, run, init);
-    result.starts = found.record;
-    solution = std::move(found.best);
-    if (objective.membership() != nullptr && !was_cut_short(solution.stop_reason)) {
-      if (const auto largest = known->logit->largest(solution.parameters.gamma); std::abs(largest.value) > separated) {
-        warn(fmt::format(
-            "group {} can be told from group 1 almost for certain by '{}': its coefficient has no finite maximum, and a ridge "
-            "of {} on standardised coefficients holds it",
-            largest.group + 1, known->design.names()[largest.column], separation_ridge));
-        known->logit = std::make_shared<MembershipLogit>(*known->logit);
-        known->logit->set_ridge(separation_ridge);
-        objective.use_membership(known->logit);
-        for (double& value : solution.parameters.gamma) value = std::clamp(value, -3.0, 3.0);
-        solution = run_method(objective, options.method, options.chain, std::move(solution.parameters),
-                              {options.iterations, options.tolerance, false, name_of(options.method)}, run);
-      }
-    }
-    if (options.method == Method::gibbs && objective.total_weight() > 0.0 && !was_cut_short(solution.stop_reason))
-      solution = sample_posterior(objective, graph, options, run, std::move(solution), result);
+    return solution;
   }
+  Options searched = options;
+  if (options.method == Method::gibbs) searched.method = Method::em;
+  SearchResult found = search(objective, searched, fit.run, init);
+  fit.result.starts = found.record;
+  solution = std::move(found.best);
+  if (objective.membership() != nullptr && !was_cut_short(solution.stop_reason) &&
+      hold_coefficients(fit, objective, solution.parameters.gamma)) {
+    clamp_coefficients(solution.parameters.gamma);
+    solution = run_method(objective, options.method, options.chain, std::move(solution.parameters),
+                          {options.iterations, options.tolerance, false, name_of(options.method)}, fit.run);
+  }
+  if (options.method == Method::gibbs && objective.total_weight() > 0.0 && !was_cut_short(solution.stop_reason))
+    solution = sample_posterior(objective, fit.graph, options, fit.run, std::move(solution), fit.result);
+  return solution;
+}
+
+void add_membership(Fit& fit, const Parameters& parameters, const Eigen::MatrixXd& covariance, double best,
+                    const RefitWithout& refit) {
+  auto membership = tell_membership(*fit.known, parameters, covariance);
+  if (fit.whole()) membership->tests = test_terms(*fit.known, parameters.gamma, best, fit.run, refit);
+  fit.result.effects = membership_effects(*membership, fit.data);
+  fit.result.membership = std::move(membership);
+}
+
+// Dampening and utilities from what is known of the items, from where the plain fit ended.
+void keep_bootstrap(Fit& fit, BootstrapResult found) {
+  if (found.samples > 0)
+    fit.result.bootstrap = std::move(found);
+  else
+    fit.warn("stopped before the first bootstrap sample was done: it gives no errors");
+}
+
+void finish_structured(Fit& fit, Objective& objective, const Solution& plain) {
+  const Options& options = fit.options;
+  Result& result = fit.result;
+  for (const std::string& message : fit.structure->items ? fit.structure->items->warnings : std::vector<std::string>{})
+    fit.warn(message);
+  const auto refit = [&](const StructuredObjective& of, std::vector<double> start, const Run& run) {
+    return maximise_structured(of, std::move(start), options.iterations, options.tolerance, run);
+  };
+  StructuredObjective structured(objective, *fit.structure);
+  StructuredFit found = refit(structured, structured.start(plain.parameters), fit.run);
+  if (Parameters at = structured.unpack(found.variables);
+      objective.membership() != nullptr && hold_coefficients(fit, objective, at.gamma)) {
+    clamp_coefficients(at.gamma);
+    std::ranges::copy(at.gamma, found.variables.begin() + static_cast<std::ptrdiff_t>(structured.first_weight()));
+    found = refit(structured, found.variables, fit.run);
+  }
+  result.iterations = plain.iterations + found.evaluations;
+  result.stop_reason = was_cut_short(plain.stop_reason) ? plain.stop_reason : found.stop_reason;
+  result.trace = {found.objective};
+  result.loglik = found.loglik;
+  result.unbounded.assign(fit.num(), {});
+  result.entropy = membership_entropy(structured.voter_memberships(found.variables), fit.data.voters.weights, fit.num());
+  const bool want_errors = options.standard_errors != Toggle::off && result.stop_reason == StopReason::converged;
+  result.structured = describe_structured(structured, *fit.structure, found.variables, want_errors, fit.one_ballot);
+  result.parameters = result.structured->parameters;
+  result.num_parameters = result.structured->num_parameters;
+  if (std::isfinite(result.structured->utility_errors[0])) {
+    Uncertainty errors;
+    errors.utilities = result.structured->utility_errors;
+    errors.weights = result.structured->weight_errors;
+    errors.log_ties = result.structured->log_tie_errors;
+    errors.usable = true;
+    result.errors = std::move(errors);
+  }
+  if (options.bootstrap > 0 && fit.whole())
+    keep_bootstrap(fit, bootstrap_structured(structured, fit.known, *fit.structure, found.variables, *result.structured, options,
+                                            fit.run, result.stop_reason));
+  if (objective.membership() == nullptr) return;
+  add_membership(fit, result.parameters, result.structured->weight_covariance, found.objective,
+                 [&](std::shared_ptr<const MembershipLogit> logit, std::vector<double> gamma) {
+                   Objective without = objective;
+                   without.use_membership(std::move(logit));
+                   const StructuredObjective smaller(without, *fit.structure);
+                   return refit(smaller, smaller.start(structured, found.variables, gamma), Run{}).objective;
+                 });
+}
+
+void finish_plain(Fit& fit, const Objective& objective, Solution solution) {
+  const Options& options = fit.options;
+  const Dataset& data = fit.data;
+  Result& result = fit.result;
+  const std::size_t num = fit.num();
+  const bool fixed_weights = !options.estimate_weights;
   result.iterations = solution.iterations;
   result.stop_reason = solution.stop_reason;
   result.trace = std::move(solution.trace);
@@ -301,17 +288,17 @@ Result fit_data(const Dataset& data, const Options& options, const Run& run, con
                                        (options.standard_errors == Toggle::automatic && rows <= most_information_rows &&
                                         information_cost(objective) <= information_budget));
   if (maximum && !want_errors && options.standard_errors == Toggle::automatic && options.bootstrap == 0)
-    warn("standard errors would take long here and were left out: --standard-errors on computes them");
-  std::vector<Pieces> pieces = pieces_at(objective, parameters, graph, one_ballot);
+    fit.warn("standard errors would take long here and were left out: --standard-errors on computes them");
+  std::vector<Pieces> pieces = pieces_at(objective, parameters, fit.graph, fit.one_ballot);
   if (want_errors && objective.total_weight() > 0.0 && result.stop_reason == StopReason::converged) {
     const Eigen::MatrixXd information = observed_information(objective, parameters);
     // The maximum to the last digits while the matrix is at hand; it hardly changes on the way.
     newton_step(objective, information, parameters, fixed_weights, pieces);
-    Uncertainty errors = uncertainty(objective, parameters, information / one_ballot, fixed_weights, pieces);
+    Uncertainty errors = uncertainty(objective, parameters, information / fit.one_ballot, fixed_weights, pieces);
     if (errors.usable)
       result.errors = std::move(errors);
     else
-      warn("the observed information is singular at the estimate: no standard errors");
+      fit.warn("the observed information is singular at the estimate: no standard errors");
   }
 
   std::vector<double> posterior;
@@ -324,10 +311,10 @@ Result fit_data(const Dataset& data, const Options& options, const Run& run, con
   for (std::size_t k = 0; k < num; ++k) {
     result.unbounded.push_back(pieces[k].unbounded());
     if (num == 1) break;  // said above
-    if (last.responsibility[k] < one_ballot) {
-      warn(fmt::format("group {} is empty: less than one {} belongs to it", k + 1, objective.by_voter() ? "voter" : "ranking"));
+    if (last.responsibility[k] < fit.one_ballot) {
+      fit.warn(fmt::format("group {} is empty: less than one {} belongs to it", k + 1, objective.by_voter() ? "voter" : "ranking"));
     } else if (!result.unbounded[k].empty()) {
-      warn(
+      fit.warn(
           fmt::format("group {}: {} cannot be placed against the rest (there never chosen, never beaten, or never compared): the "
                       "utilities have no finite maximum and are flagged",
                       k + 1, list_items(data, result.unbounded[k])));
@@ -335,36 +322,89 @@ Result fit_data(const Dataset& data, const Options& options, const Run& run, con
   }
   limit_spread(parameters, objective.by_voter() ? narrow_spread : max_spread);  // such items are flagged above
   center_on_references(pieces, parameters);
-  if (options.bootstrap > 0 && !was_cut_short(result.stop_reason) && objective.total_weight() > 0.0) {
-    BootstrapResult found = bootstrap(data, parameters, pieces, options, result.strength, run, result.stop_reason);
-    if (found.samples > 0)
-      result.bootstrap = std::move(found);
-    else
-      warn("stopped before the first bootstrap sample was done: it gives no errors");
-  }
+  if (options.bootstrap > 0 && fit.whole() && objective.total_weight() > 0.0)
+    keep_bootstrap(fit, bootstrap_plain(objective, fit.known, parameters, pieces, options, fit.run, result.stop_reason));
   forget_unbounded(result, data.num_items());
   if (objective.membership() != nullptr) {
-    auto membership = std::make_shared<Membership>();
-    membership->design = known->design;
-    membership->num_groups = num;
-    membership->coefficients = known->logit->coefficients(parameters.gamma);
-    membership->mean_weights = parameters.weights;
-    membership->ridge = known->logit->ridge();
+    Eigen::MatrixXd covariance;
     if (result.errors) {
-      const auto known_size = static_cast<Eigen::Index>(known->logit->size()),
-                 at = static_cast<Eigen::Index>(num * data.num_items());
-      const RowMatrix covariance = known->logit->unstandardised(result.errors->covariance.block(at, at, known_size, known_size));
-      membership->covariance.assign(covariance.data(), covariance.data() + covariance.size());
+      const auto size = static_cast<Eigen::Index>(fit.known->logit->size()), at = static_cast<Eigen::Index>(num * data.num_items());
+      covariance = result.errors->covariance.block(at, at, size, size);
     }
-    if (!was_cut_short(result.stop_reason))
-      membership->tests = test_terms(objective, parameters, last.objective(), known->design, options, run);
-    result.effects = membership_effects(*membership, data);
-    result.membership = std::move(membership);
+    add_membership(
+        fit, parameters, covariance, last.objective(),
+        [&](std::shared_ptr<const MembershipLogit> logit, std::vector<double> gamma) {
+          Objective without = objective;
+          without.use_membership(std::move(logit));
+          Parameters start = parameters;
+          start.gamma = std::move(gamma);
+          return maximise(without, std::move(start), {options.iterations, options.tolerance, false, "test"}, Run{}).objective;
+        });
   }
+  result.num_parameters = static_cast<std::int64_t>(
+      num * (data.num_items() - 1) + (objective.membership() != nullptr ? objective.num_weight_variables() : num - 1) +
+      parameters.ties.orders.size());
   result.parameters = std::move(parameters);
-  return result;
+}
+
+Result fit_data(const Dataset& data, const Options& options, const Run& run, const std::optional<Parameters>& init,
+                KnownVoters* known, const Structure* structure) {
+  // Weights that are no counts have no scale of their own: a ballot is this much of them (data/weights.h).
+  const bool voters = data.voters.share();
+  const double size = voters ? effective_size(data.voters.weights) : effective_size(data.rankings);
+  const double total = voters ? data.voters.total_weight() : data.rankings.total_weight();
+  Fit fit{data, options, run, known, structure, connectivity(data), size > 0.0 ? total / size : 1.0, {}};
+  fit.result.num_rankings = data.rankings.total_weight();
+  if (voters || known != nullptr) fit.result.num_voters = data.voters.total_weight();
+  choose_strength(fit);
+  Objective objective(data, fit.num(), fit.result.strength, resolve_threads(run.threads));
+  if (known != nullptr) {
+    for (std::string& message : known->warnings) fit.warn(std::move(message));
+    if (known->logit != nullptr) objective.use_membership(known->logit);
+  }
+  if (!(objective.total_weight() > 0.0)) fit.warn("no ranking orders two items: all utilities are zero");
+  Solution solution = find_solution(fit, objective, init);
+  if (structure != nullptr && objective.total_weight() > 0.0)
+    finish_structured(fit, objective, solution);
+  else
+    finish_plain(fit, objective, std::move(solution));
+  return std::move(fit.result);
+}
+
+// Combinations that do not exist, and why.
+void check_structure(const Options& options) {
+  if (options.method == Method::gibbs)
+    throw UsageError(
+        "--dampening and --utilities do not go with method gibbs: its draws need worths that are free and the same at every stage; "
+        "method em has standard errors, and --bootstrap intervals");
+  if (options.method != Method::em && options.method != Method::emm && options.method != Method::em_lsr)
+    throw UsageError(
+        fmt::format("--dampening and --utilities need method em, emm or em-lsr, not {}: it has no likelihood to maximise",
+                    name_of(options.method)));
+  if (!options.estimate_weights) throw UsageError("--dampening and --utilities do not go with --estimate-weights off");
 }
 
 }  // namespace
+
+Result fit(const Dataset& data, const Options& options, const Run& run, const std::optional<Parameters>& init,
+           const StructureOptions& structure) {
+  validate_options(options);
+  std::optional<KnownVoters> known;
+  if (!options.membership.empty()) {
+    known = know_voters(data, options);
+    if (options.components == 1) {
+      known->warnings.emplace_back("there is one group only: --membership has nothing to explain");
+      known->logit = nullptr;
+    }
+  }
+  const Dataset& used = known ? known->data : data;
+  if (!structure.active()) return fit_data(used, options, run, init, known ? &*known : nullptr, nullptr);
+  check_structure(options);
+  const Structure made = make_structure(used, structure);
+  if (used.voters.given()) return fit_data(used, options, run, init, known ? &*known : nullptr, &made);
+  Dataset by_row = used;
+  make_rows_voters(by_row);
+  return fit_data(by_row, options, run, init, nullptr, &made);
+}
 
 }  // namespace caucus::pl_mixture

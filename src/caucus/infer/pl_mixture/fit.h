@@ -12,17 +12,22 @@
 #include "caucus/infer/pl_mixture/options.h"
 #include "caucus/infer/pl_mixture/parameters.h"
 #include "caucus/infer/pl_mixture/solver.h"
+#include "caucus/infer/pl_mixture/structured_fit.h"
 #include "caucus/infer/run.h"
 #include "caucus/infer/search_record.h"
 
 namespace caucus::pl_mixture {
 
 // Spread of estimates over bootstrap samples, components matched to the fit's.
+struct Spread {
+  std::vector<double> error, low, high;  // standard error and 95 % percentile interval
+};
 struct BootstrapResult {
   int samples = 0;
-  std::vector<double> utilities, weights;             // standard errors, as in Uncertainty
-  std::vector<double> utilities_low, utilities_high;  // 95 % percentile interval
-  std::vector<double> weights_low, weights_high;
+  Spread utilities, weights;  // [k * n + i], [k]
+  Spread membership;          // coefficients of what is known of a voter, [k * p + j]
+  Spread coefficients;        // of what is known of an item, as in Structured
+  Spread exponents;           // as in Structured
 };
 
 // Posterior summaries of the Gibbs sampler, labels aligned.
@@ -47,12 +52,15 @@ struct Result {
   std::optional<BootstrapResult> bootstrap;
   std::optional<PosteriorResult> posterior;
   std::vector<std::string> warnings;
-  double num_rankings = 0.0;
+  double num_rankings = 0.0, num_voters = 0.0;  // that took part; 0 voters where every ranking is a voter of its own
+  std::int64_t num_parameters = 0;
   std::shared_ptr<const Membership> membership;  // with options.membership
   std::vector<MembershipEffect> effects;
+  std::optional<Structured> structured;  // with dampening or item covariates
 };
 
 // init: the parameters of an init file, matched to the data's items, for Init::file.
-Result fit(const Dataset& data, const Options& options, const Run& run, const std::optional<Parameters>& init = std::nullopt);
+Result fit(const Dataset& data, const Options& options, const Run& run, const std::optional<Parameters>& init = std::nullopt,
+           const StructureOptions& structure = {});
 
 }  // namespace caucus::pl_mixture

@@ -278,12 +278,12 @@ TEST(Bootstrap, AgreesWithTheInformationAndKeepsBallotLengths) {
     EXPECT_EQ(result.bootstrap->samples, 60);
     // Relative error of the spread 1 / sqrt(118) = 0.092.
     for (std::size_t i = 0; i < 5; ++i) {
-      EXPECT_NEAR(result.bootstrap->utilities[i] / result.errors->utilities[i], 1.0, 0.55);
-      EXPECT_LT(result.bootstrap->utilities_low[i], result.bootstrap->utilities_high[i]);
+      EXPECT_NEAR(result.bootstrap->utilities.error[i] / result.errors->utilities[i], 1.0, 0.55);
+      EXPECT_LT(result.bootstrap->utilities.low[i], result.bootstrap->utilities.high[i]);
     }
   }
   const Parameters fitted = testing::random_parameters(1, 5, 61);
-  const Dataset sample = bootstrap_sample(data, fitted, Bootstrap::parametric, 1, 0);
+  const Dataset sample = bootstrap_sample({data, Simulator(fitted), false, {}}, Bootstrap::parametric, 1, 0).data;
   EXPECT_EQ(sample.rankings.total_weight(), data.rankings.total_weight());
   double before = 0.0, after = 0.0;
   for (std::size_t i = 0; i < data.rankings.size(); ++i)
@@ -347,7 +347,7 @@ TEST(Bootstrap, BattlesAreDrawnAsCounts) {
   Parameters fitted = testing::random_parameters(2, 3, 5);
   fitted.ties = {{2}, {std::log(0.8)}};
   for (const Bootstrap kind : {Bootstrap::parametric, Bootstrap::nonparametric}) {
-    const Dataset sample = bootstrap_sample(data, fitted, kind, 1, 0);
+    const Dataset sample = bootstrap_sample({data, Simulator(fitted), false, {}}, kind, 1, 0).data;
     EXPECT_EQ(sample.rankings.total_weight(), 100000.0);
     ASSERT_EQ(sample.rankings.size(), 3u);
     for (std::size_t i = 0; i < 3; ++i) {

@@ -121,6 +121,7 @@ void FittedMixture::write(Record& model, std::span<Record> components) const {
   for (const ModelFact& fact : told)
     words.push_back(Record().set("name", fact.name).set("value", fact.value).set("words", fact.words));
   if (!words.empty()) model.set("membership_words", words);
+  if (items_known) model.set("item_utilities", items_known->record());
   for (std::size_t k = 0; k < component_extras.size(); ++k) components[k] = component_extras[k];
   for (std::size_t k = 0; k < exponents.size(); ++k) components[k].set("dampening", exponents[k]);
   if (parameters_.ties.empty()) return;
@@ -156,6 +157,8 @@ std::unique_ptr<FittedMixture> load_mixture(const ModelRecord& file) {
   auto model = std::make_unique<FittedMixture>(file.items, file.unranked, std::move(parameters));
   for (const RecordView& fact : file.model.objects("membership_words"))
     model->told.push_back({fact.text("name"), fact.text("value"), fact.text("words")});
+  if (file.model.has("item_utilities"))
+    model->items_known = ItemUtilities::read(file.model.object("item_utilities"), model->num_components());
   for (const RecordView& component : file.components) {
     if (!component.has("dampening")) continue;
     model->exponents.push_back(component.numbers("dampening", component.size("dampening")));

@@ -7,11 +7,12 @@
 
 #include "caucus/infer/pl_mixture/parameters.h"
 #include "caucus/result/fitted_model.h"
+#include "caucus/result/item_utilities.h"
 #include "caucus/result/model_record.h"
 
 namespace caucus::pl_mixture {
 
-class FittedMixture : public FittedModel {
+class FittedMixture : public FittedModel, public KnowsItems {
  public:
   FittedMixture(std::vector<std::string> items, Unranked unranked, Parameters parameters);
 
@@ -19,7 +20,8 @@ class FittedMixture : public FittedModel {
   // What a fit adds to the model file, to each component and beside them.
   std::vector<Record> component_extras;
   Record extras;
-  std::vector<ModelFact> told;  // in words: what puts voters into groups, what makes an item preferred
+  std::vector<ModelFact> told;                       // in words: what puts voters into groups, what makes an item preferred
+  std::shared_ptr<const ItemUtilities> items_known;  // how utilities follow from what is known of an item
   // Of each group, the exponents of the second choice and later ones (structured.h); empty: 1.
   std::vector<std::vector<double>> exponents;
 
@@ -31,6 +33,7 @@ class FittedMixture : public FittedModel {
   GroupLaw law(std::size_t group) const override;
   bool ties_are_outcomes() const override { return !parameters_.ties.empty(); }
   std::vector<ModelFact> facts() const override { return told; }
+  const ItemUtilities* item_utilities() const override { return items_known.get(); }
   void write(Record& model, std::span<Record> components) const override;
 
  protected:

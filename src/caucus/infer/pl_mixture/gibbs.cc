@@ -330,23 +330,24 @@ GibbsDraws gibbs_chain(const Objective& objective, const GibbsOptions& options, 
   return draws;
 }
 
-void align_draws(const Parameters& pivot, std::vector<Parameters>& draws) {
+std::vector<std::size_t> match_groups(const Parameters& pivot, const Parameters& draw) {
   const std::size_t num = pivot.num_components(), n = pivot.num_items;
-  if (num == 1) return;
   std::vector<double> cost(num * num);
-  for (Parameters& draw : draws) {
-    for (std::size_t h = 0; h < num; ++h) {
-      for (std::size_t k = 0; k < num; ++k) {
-        double total = (pivot.weights[h] - draw.weights[k]) * (pivot.weights[h] - draw.weights[k]);
-        for (std::size_t i = 0; i < n; ++i) {
-          const double gap = pivot.component(h)[i] - draw.component(k)[i];
-          total += gap * gap;
-        }
-        cost[h * num + k] = total;
+  for (std::size_t h = 0; h < num; ++h)
+    for (std::size_t k = 0; k < num; ++k) {
+      double total = (pivot.weights[h] - draw.weights[k]) * (pivot.weights[h] - draw.weights[k]);
+      for (std::size_t i = 0; i < n; ++i) {
+        const double gap = pivot.component(h)[i] - draw.component(k)[i];
+        total += gap * gap;
       }
+      cost[h * num + k] = total;
     }
-    draw.permute(solve_assignment(cost, num));
-  }
+  return solve_assignment(cost, num);
+}
+
+void align_draws(const Parameters& pivot, std::vector<Parameters>& draws) {
+  if (pivot.num_components() == 1) return;
+  for (Parameters& draw : draws) draw.permute(match_groups(pivot, draw));
 }
 
 }  // namespace caucus::pl_mixture

@@ -37,8 +37,10 @@ struct GibbsDraws {
 };
 GibbsDraws gibbs_chain(const Objective& objective, const GibbsOptions& options, const Parameters& start, const Run& run);
 
-// Relabels each draw to match `pivot` (optimal assignment on squared distances of centered utilities and weights): label switching
-// undone towards the most likely draw, as the pivotal reordering of Marin, Mengersen & Robert (2005).
+// The group of `draw` that matches each of `pivot`, by optimal assignment on squared distances of centered utilities and weights.
+std::vector<std::size_t> match_groups(const Parameters& pivot, const Parameters& draw);
+// Relabels each draw to match `pivot`: label switching undone towards the most likely draw, as the pivotal reordering of Marin,
+// Mengersen & Robert (2005).
 void align_draws(const Parameters& pivot, std::vector<Parameters>& draws);
 
 }  // namespace caucus::pl_mixture

@@ -1,8 +1,6 @@
-// Utilities with structure: later choices that are noisier, and utilities that follow from what is known of the items.
-//
-// Dampening (Benter 1994; Gormley & Murphy 2008): at stage s an item is chosen in proportion to exp(alpha_s u_i) of what is left,
-// alpha_1 = 1. Item covariates: u_k = Z beta_k, columns of Z centered over the items, and by choice a free part d_k with a ridge.
-// Both are fitted from where the plain mixture ended, by limited-memory BFGS on the observed log-likelihood, which never falls.
+// Utilities with structure: later choices that are noisier (dampening.h), and utilities that follow from what is known of the
+// items, u_k = Z beta_k and by choice a free part d_k with a ridge. The objective as a function of all variables at once; the
+// weights of the groups may depend on the voter (membership_logit.h).
 #pragma once
 
 #include <optional>
@@ -10,10 +8,9 @@
 #include <vector>
 
 #include "caucus/base/options.h"
+#include "caucus/infer/pl_mixture/dampening.h"
+#include "caucus/infer/pl_mixture/item_design.h"
 #include "caucus/infer/pl_mixture/objective.h"
-#include "caucus/infer/run.h"
-#include "caucus/model/covariate_design.h"
-#include "caucus/result/record.h"
 
 namespace caucus::pl_mixture {
 enum class Dampening { off, on, by_group };
@@ -47,62 +44,58 @@ struct StructureOptions {
   bool active() const { return dampening != Dampening::off || !utilities.empty() || !items.empty(); }
 };
 
-// log P of a ranking; exponents[s - 1] is that of stage s + 1, the last one stands for all later ones. No ties.
-double dampened_log_prob(RankingView ranking, Unranked unranked, std::span<const double> utilities,
-                         std::span<const double> exponents);
-// A random order of all items.
-std::vector<ItemId> dampened_sample(RandomStream& random, std::span<const double> utilities, std::span<const double> exponents);
-
-// What is known of the items, in the order of the data's items. Throws DataError that names items without a line.
-struct ItemDesign {
-  CovariateDesign design;
-  RowMatrix x;  // in the columns' own units
-  std::vector<std::string> warnings;
+// What the options ask of the data, read and checked before anything is fitted.
+struct Structure {
+  StructureOptions options;
+  std::size_t num_stages = 0;       // of each list of exponents; 0: no dampening
+  std::optional<ItemDesign> items;  // what is known of them, in the columns' own units
+  RowMatrix x;                      // the same centered and scaled; no columns where nothing is known
+  std::vector<double> scale;        // of the columns of x
 };
-ItemDesign read_item_design(const std::string& path, std::string_view formula, const std::vector<std::string>& items);
+// Throws UsageError, DataError.
+Structure make_structure(const Dataset& data, const StructureOptions& options);
 
-struct Structured {
-  Parameters parameters;          // utilities as they follow
-  std::vector<double> exponents;  // [g * stages + s], one list or one per group; empty: no dampening
-  std::size_t num_stages = 0;     // of each list
-  std::vector<double> exponent_errors;
-  std::optional<ItemDesign> items;
-  std::vector<double> coefficients;        // [k * q + j], in the columns' own units
-  std::vector<double> coefficient_errors;  // NaN where there are none
-  std::vector<double> utility_errors;      // [k * n + i] of utilities of mean zero; NaN where there are none
-  double loglik = 0.0;
-  std::int64_t num_parameters = 0;
-  std::vector<std::string> warnings;
-
-  std::span<const double> exponents_of(std::size_t group) const {
-    if (exponents.empty()) return {};
-    const std::size_t lists = exponents.size() / num_stages;
-    return std::span(exponents).subspan(lists > 1 ? group * num_stages : 0, num_stages);
-  }
-};
-
-// The objective as a function of all variables, for the fit and its tests.
+// Variables: per group utilities, or coefficients of the scaled columns and free parts; those of the weights (logits, or the
+// coefficients of what is known of a voter); logs of tie strengths; logs of exponents.
 class StructuredObjective {
  public:
-  // `data` must have voters (make_rows_voters). x: centered columns of the items, or none.
-  StructuredObjective(const Objective& objective, const StructureOptions& options, std::size_t num_stages, const RowMatrix& x);
-  std::size_t size() const;
-  // Objective and its gradient.
+  // The data of the objective have voters (make_rows_voters). Both must outlive it.
+  StructuredObjective(const Objective& objective, const Structure& structure);
+
+  std::size_t size() const { return first_exponent() + lists_ * stages_; }
+  // Objective and its gradient. O(t^2) per ballot and group with exponents, since sums differ by stage.
   double evaluate(const std::vector<double>& variables, std::vector<double>* gradient, double* loglik = nullptr) const;
+  std::vector<double> voter_memberships(const std::vector<double>& variables) const;
+  // Weights are the mean over the voters where they depend on them.
   Parameters unpack(const std::vector<double>& variables, std::vector<double>* exponents = nullptr) const;
   std::vector<double> start(const Parameters& plain) const;
+  // The variables of another objective of the same structure: tie strengths by their order, and coefficients of voters in its own
+  // columns.
+  std::vector<double> start(const StructuredObjective& other, const std::vector<double>& variables,
+                            const std::vector<double>& weight_variables) const;
+  // After the groups changed places: new group k was order[k].
+  std::vector<double> permuted(const std::vector<double>& variables, std::span<const std::size_t> order) const;
+
+  const Objective& objective() const { return objective_; }
   std::size_t per_group() const { return per_group_; }
-  std::size_t first_exponent() const;
+  std::size_t first_weight() const { return num_ * per_group_; }
+  std::size_t first_tie() const { return first_weight() + objective_.num_weight_variables(); }
+  std::size_t first_exponent() const { return first_tie() + objective_.tie_orders().size(); }
   std::size_t num_lists() const { return lists_; }
+  std::size_t num_parameters() const;
 
  private:
-  const Objective& objective_;
-  StructureOptions options_;
-  std::size_t n_, num_, q_, per_group_, stages_, lists_;
-  RowMatrix x_;
-};
+  struct Sums;
+  std::span<const double> list_of(const std::vector<double>& exponents, std::size_t group) const;
+  std::vector<double> ranking_logs(const Parameters& p, const std::vector<double>& exponents) const;
+  Objective::VoterStep voter_step(const Parameters& p, const std::vector<double>& exponents) const;
+  double penalty(const std::vector<double>& variables, const Parameters& p) const;
+  // Wins, what is expected of them, and derivatives by the exponents.
+  Sums sums_of(const Parameters& p, const std::vector<double>& exponents, std::span<const double> memberships) const;
 
-Structured fit_structured(const Dataset& data, const Parameters& plain, double strength, const StructureOptions& options,
-                          int iterations, double tolerance, bool standard_errors, const Run& run);
+  const Objective& objective_;
+  const Structure& structure_;
+  std::size_t n_, num_, q_, per_group_, stages_, lists_;
+};
 
 }  // namespace caucus::pl_mixture

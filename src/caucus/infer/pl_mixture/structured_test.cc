@@ -35,12 +35,6 @@ double slow_log_prob(RankingView ranking, Unranked unranked, std::span<const dou
   return total;
 }
 
-template <class F>
-double derivative(F&& f) {
-  constexpr double h = 1e-2;
-  return (45.0 * (f(h) - f(-h)) - 9.0 * (f(2 * h) - f(-2 * h)) + (f(3 * h) - f(-3 * h))) / (60.0 * h);
-}
-
 TEST(Dampening, ProbabilitiesAreThoseOfTheDefinitionAndSumToOne) {
   const std::vector<double> u{0.9, -0.4, 0.2, -0.7}, alpha{0.6, 0.3};
   std::vector<ItemId> order{0, 1, 2, 3};
@@ -51,58 +45,6 @@ TEST(Dampening, ProbabilitiesAreThoseOfTheDefinitionAndSumToOne) {
     total += std::exp(log_prob);
   } while (std::next_permutation(order.begin(), order.end()));
   EXPECT_NEAR(total, 1.0, 1e-12);
-}
-
-TEST(Structured, GradientIsThatOfTheLikelihoodInEveryBlock) {
-  for (const Kind kind : {Kind::complete, Kind::top, Kind::subset, Kind::ties}) {
-    for (const Dampening dampening : {Dampening::off, Dampening::on, Dampening::by_group}) {
-      if (kind == Kind::ties && dampening != Dampening::off) continue;
-      for (const bool known : {false, true}) {
-        Dataset data = testing::draw(testing::random_parameters(2, 5, 3), 12, kind, 4);
-        make_rows_voters(data);
-        const Objective objective(data, 2, 0.05, 1);
-        StructureOptions options;
-        options.dampening = dampening;
-        options.free_utilities = known;
-        RowMatrix x(5, known ? 2 : 0);
-        RandomStream random(6, Purpose::test);
-        for (double& value : x.reshaped()) value = random.normal();
-        const StructuredObjective structured(objective, options, 3, x);
-        std::vector<double> at(structured.size());
-        for (double& value : at) value = 0.5 * random.normal();
-        std::vector<double> gradient;
-        double loglik = 0.0;
-        structured.evaluate(at, &gradient, &loglik);
-        // The likelihood by the definition.
-        std::vector<double> exponents;
-        const Parameters p = structured.unpack(at, &exponents);
-        if (kind != Kind::ties) {
-          double slow = 0.0;
-          for (std::size_t i = 0; i < data.rankings.size(); ++i) {
-            std::vector<double> joint;
-            for (std::size_t k = 0; k < 2; ++k) {
-              std::vector<double> alpha{1.0};
-              if (dampening == Dampening::on) alpha = exponents;
-              if (dampening == Dampening::by_group)
-                alpha.assign(exponents.begin() + static_cast<std::ptrdiff_t>(3 * k),
-                             exponents.begin() + static_cast<std::ptrdiff_t>(3 * k + 3));
-              joint.push_back(std::log(p.weights[k]) + slow_log_prob(data.rankings[i], data.unranked, p.component(k), alpha));
-            }
-            slow += data.rankings.weight(i) * log_sum_exp(joint);
-          }
-          EXPECT_NEAR(loglik, slow, 1e-9 * std::abs(slow));
-        }
-        for (std::size_t j = 0; j < at.size(); ++j) {
-          const double slope = derivative([&](double h) {
-            std::vector<double> moved = at;
-            moved[j] += h;
-            return structured.evaluate(moved, nullptr);
-          });
-          EXPECT_NEAR(gradient[j], slope, 2e-8) << "variable " << j << " of " << at.size();
-        }
-      }
-    }
-  }
 }
 
 // 3000 complete rankings of six items with exponents 0.5 from the second choice on: errors of about 0.05, six of them are allowed.

@@ -5,7 +5,6 @@
 
 #include "caucus/base/parallel.h"
 #include "caucus/base/random.h"
-#include "caucus/infer/pl_mixture/bootstrap.h"
 #include "caucus/infer/pl_mixture/start.h"
 #include "caucus/infer/pl_mixture/thread_limits.h"
 #include "caucus/infer/voter_starts.h"
@@ -26,7 +25,7 @@ struct Lanes {
       const auto utilities = parameters.component(first + l);
       const double largest = *std::ranges::max_element(utilities);
       for (std::size_t i = 0; i < n; ++i) {
-        logs[i * L + l] = std::max(utilities[i] - largest, -narrow_spread);
+        logs[i * L + l] = std::max(utilities[i] - largest, -max_spread);
         worths[i * L + l] = std::exp(logs[i * L + l]);
       }
     }
@@ -81,7 +80,7 @@ class Walk {
         product[l] *= left[l];
         result[l] += log[l];
       }
-      // Each factor is at least exp(-narrow_spread): eight of them stay in range.
+      // Each factor is at least exp(-max_spread): eight of them stay in range.
       if (p % 8 != 0) continue;
       for (std::size_t l = 0; l < L; ++l) {
         result[l] -= std::log(product[l]);
@@ -221,7 +220,7 @@ class TiedWalk {
       const auto utilities = parameters.component(k);
       const double largest = *std::ranges::max_element(utilities);
       auto& logs = log_worths_.emplace_back();
-      for (const double utility : utilities) logs.push_back(std::max(utility - largest, -narrow_spread));
+      for (const double utility : utilities) logs.push_back(std::max(utility - largest, -max_spread));
       sweeps_.emplace_back(objective.tie_orders(), n_).fill_powers(logs, powers_.emplace_back());
     }
   }
@@ -478,54 +477,6 @@ Parameters labelled_voters_start(const Objective& objective, std::span<const std
 Parameters voter_start(const Objective& objective, std::uint64_t seed, std::uint64_t index) {
   return labelled_voters_start(objective,
                                voter_labels(objective.data(), objective.num_components(), seed, index, objective.threads()));
-}
-
-Dataset bootstrap_voters(const Dataset& data, const Parameters& fitted, Bootstrap kind, std::uint64_t seed, std::uint64_t index) {
-  RandomStream random(seed, Purpose::bootstrap, index);
-  const Voters& voters = data.voters;
-  if (kind == Bootstrap::nonparametric) {
-    std::vector<double> cumulated, counts(voters.size(), 0.0);
-    double total = 0.0;
-    for (const double weight : voters.weights) cumulated.push_back(total += weight);
-    const auto draws = std::max<std::int64_t>(1, std::llround(total));
-    for (std::int64_t d = 0; d < draws; ++d) {
-      const auto found = std::ranges::upper_bound(cumulated, random.uniform() * total);
-      counts[std::min<std::size_t>(static_cast<std::size_t>(found - cumulated.begin()), counts.size() - 1)] += 1.0;
-    }
-    return with_voter_weights(data, counts);
-  }
-  Dataset sample;
-  sample.items = data.items;
-  sample.unranked = data.unranked;
-  sample.source = data.source;
-  std::vector<PlackettLuce> models;
-  for (std::size_t k = 0; k < fitted.num_components(); ++k) {
-    const auto utilities = fitted.component(k);
-    models.emplace_back(std::vector<double>(utilities.begin(), utilities.end()), fitted.ties);
-  }
-  RankingSetBuilder builder;
-  std::vector<std::uint32_t> of_row;
-  std::vector<double> weights;
-  std::vector<ItemId> items;
-  std::vector<std::uint8_t> ends;
-  for (std::size_t v = 0; v < voters.size(); ++v) {
-    const double floor = std::floor(voters.weights[v]);
-    for (double left = floor + (random.uniform() < voters.weights[v] - floor ? 1.0 : 0.0); left > 0.0; --left) {
-      const std::size_t k = random.categorical(fitted.weights);
-      for (std::size_t j = voters.rankings.begin[v]; j < voters.rankings.begin[v + 1]; ++j) {
-        const RankingView ranking = data.rankings[voters.rankings.other[j]];
-        for (std::uint32_t time = 0; time < voters.rankings.count(j); ++time) {
-          draw_alike(ranking, data.unranked, models, k, random, items, ends);
-          builder.append(items, 1.0, ends);
-          of_row.push_back(static_cast<std::uint32_t>(weights.size()));
-        }
-      }
-      weights.push_back(1.0);
-    }
-  }
-  sample.rankings = builder.build();
-  set_voters(sample, std::move(of_row), {}, std::move(weights));
-  return sample;
 }
 
 }  // namespace caucus::pl_mixture

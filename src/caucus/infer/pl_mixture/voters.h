@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "caucus/infer/pl_mixture/objective.h"
-#include "caucus/infer/pl_mixture/options.h"
 
 namespace caucus::pl_mixture {
 
@@ -27,8 +26,5 @@ SharedSums add_shares(const Batch& batch, const Parameters& parameters, std::spa
 Parameters labelled_voters_start(const Objective& objective, std::span<const std::uint32_t> labels);
 // The same from the labels of infer/voter_starts.h.
 Parameters voter_start(const Objective& objective, std::uint64_t seed, std::uint64_t index);
-
-// A bootstrap data set of voters: drawn with replacement, or new rankings of the same shapes from a group for each voter.
-Dataset bootstrap_voters(const Dataset& data, const Parameters& fitted, Bootstrap kind, std::uint64_t seed, std::uint64_t index);
 
 }  // namespace caucus::pl_mixture

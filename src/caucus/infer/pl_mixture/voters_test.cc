@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "caucus/base/random.h"
+#include "caucus/infer/pl_mixture/bootstrap.h"
 #include "caucus/infer/pl_mixture/family.h"
 #include "caucus/infer/pl_mixture/fit.h"
 #include "caucus/infer/pl_mixture/fitted.h"
@@ -86,23 +87,6 @@ Enumerated enumerate(const Dataset& data, const Parameters& p) {
   return result;
 }
 
-double slow_loglik(const Dataset& data, const Parameters& p) {
-  double total = 0.0;
-  for (std::size_t v = 0; v < data.voters.size(); ++v) {
-    std::vector<double> joint;
-    for (std::size_t k = 0; k < p.num_components(); ++k) joint.push_back(std::log(p.weights[k]) + log_prob_of(data, v, p, k));
-    total += data.voters.weights[v] * log_sum_exp(joint);
-  }
-  return total;
-}
-
-// Central differences of the sixth order: the error is about 1e-11 of the third derivatives' scale.
-template <class F>
-double derivative(F&& f) {
-  constexpr double h = 1e-2;
-  return (45.0 * (f(h) - f(-h)) - 9.0 * (f(2 * h) - f(-2 * h)) + (f(3 * h) - f(-3 * h))) / (60.0 * h);
-}
-
 class VotersOfEveryKind : public ::testing::TestWithParam<Kind> {};
 
 TEST_P(VotersOfEveryKind, LikelihoodAndMembershipsAreThoseOfEnumeration) {
@@ -125,41 +109,6 @@ TEST_P(VotersOfEveryKind, LikelihoodAndMembershipsAreThoseOfEnumeration) {
   for (std::size_t j = 0; j < scored.size(); ++j) EXPECT_NEAR(scored[j], exact.memberships[j], 1e-9);
 }
 
-TEST_P(VotersOfEveryKind, GradientIsThatOfTheLikelihood) {
-  const Dataset data = draw_voters(testing::random_parameters(2, 5, 3), 7, GetParam(), 12);
-  Parameters at = testing::random_parameters(3, 5, 9);
-  const Objective objective(data, 3, 0.0, 1);
-  if (objective.has_ties()) at.ties = {objective.tie_orders(), std::vector<double>(objective.tie_orders().size(), -0.4)};
-  const Evaluation e = objective.evaluate(at);
-  EXPECT_NEAR(e.loglik, slow_loglik(data, at), 1e-9 * std::abs(e.loglik));
-  for (std::size_t j = 0; j < at.utilities.size(); ++j) {
-    const double slope = derivative([&](double h) {
-      Parameters moved = at;
-      moved.utilities[j] += h;
-      return slow_loglik(data, moved);
-    });
-    EXPECT_NEAR(e.wins[j] - e.expected[j], slope, 1e-9 * 100);
-  }
-  for (std::size_t k = 0; k < 3; ++k) {
-    const double slope = derivative([&](double h) {
-      Parameters moved = at;
-      moved.weights[k] *= std::exp(h);
-      const double total = sum(moved.weights);
-      for (double& weight : moved.weights) weight /= total;
-      return slow_loglik(data, moved);
-    });
-    EXPECT_NEAR(e.responsibility[k] - objective.total_weight() * at.weights[k], slope, 1e-9 * 100);
-  }
-  for (std::size_t o = 0; o < objective.tie_orders().size(); ++o) {
-    const double slope = derivative([&](double h) {
-      Parameters moved = at;
-      moved.ties.log_delta[o] += h;
-      return slow_loglik(data, moved);
-    });
-    EXPECT_NEAR(objective.tie_counts()[o] - e.tie_expected[o], slope, 1e-9 * 100);
-  }
-}
-
 TEST_P(VotersOfEveryKind, NeverFallsAndMethodsAgree) {
   const Dataset data = draw_voters(testing::random_parameters(2, 5, 3, 1.5), 60, GetParam(), 13);
   const Objective objective(data, 2, 0.1, 1);
@@ -174,25 +123,6 @@ TEST_P(VotersOfEveryKind, NeverFallsAndMethodsAgree) {
     found.push_back(solution.objective);
   }
   for (const double value : found) EXPECT_NEAR(value, found[0], 1e-6 * std::abs(found[0]));
-}
-
-TEST_P(VotersOfEveryKind, InformationIsTheCurvature) {
-  const Dataset data = draw_voters(testing::random_parameters(2, 4, 3), 12, GetParam(), 14);
-  Parameters at = testing::random_parameters(2, 4, 9);
-  const Objective objective(data, 2, 0.0, 1);
-  if (objective.has_ties()) at.ties = {objective.tie_orders(), std::vector<double>(objective.tie_orders().size(), -0.4)};
-  const Eigen::MatrixXd information = observed_information(objective, at);
-  const auto moved_loglik = [&](std::size_t a, double h, std::size_t b, double g) {
-    Parameters moved = at;
-    moved.utilities[a] += h;
-    moved.utilities[b] += g;
-    return slow_loglik(data, moved);
-  };
-  for (std::size_t a = 0; a < at.utilities.size(); ++a)
-    for (std::size_t b = 0; b <= a; ++b) {
-      const double mixed = derivative([&](double h) { return derivative([&](double g) { return moved_loglik(a, h, b, g); }); });
-      EXPECT_NEAR(information(static_cast<Eigen::Index>(a), static_cast<Eigen::Index>(b)), -mixed, 1e-5);
-    }
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, VotersOfEveryKind,
@@ -360,9 +290,10 @@ TEST(Voters, GibbsSeatsVoters) {
 TEST(Voters, BootstrapResamplesVoters) {
   const Dataset data = draw_voters(testing::random_parameters(2, 5, 3), 50, Kind::top, 19);
   const Parameters at = testing::random_parameters(2, 5, 4);
-  const Dataset again = bootstrap_voters(data, at, Bootstrap::nonparametric, 1, 1);
+  const BootstrapSource source{data, Simulator(at), true, {}};
+  const Dataset again = bootstrap_sample(source, Bootstrap::nonparametric, 1, 1).data;
   EXPECT_EQ(again.voters.total_weight(), data.voters.total_weight());
-  const Dataset drawn = bootstrap_voters(data, at, Bootstrap::parametric, 1, 1);
+  const Dataset drawn = bootstrap_sample(source, Bootstrap::parametric, 1, 1).data;
   EXPECT_EQ(drawn.voters.total_weight(), data.voters.total_weight());
   double rankings = 0.0;
   for (std::size_t row = 0; row < data.voters.of_row.size(); ++row) rankings += data.voters.weights[data.voters.of_row[row]];
