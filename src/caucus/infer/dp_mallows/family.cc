@@ -105,10 +105,10 @@ class DpMallowsFamily : public Family {
                                             .set("loglik_error", error)
                                             .set("error_per_ballot", per_ballot));
       if (per_ballot > wanted_score_error)
-        summary.warnings.push_back(fmt::format(
-            "the {} draws kept for score leave a Monte Carlo error of {:.2g} nats per {} (wanted: {}): more --sweeps "
-            "and --predictive-draws make it smaller",
-            result.predictive.size(), per_ballot, who, wanted_score_error));
+        summary.warnings.push_back(
+            fmt::format("the {} draws kept for score leave a Monte Carlo error of {:.2g} nats per {} (wanted: {}): more --sweeps "
+                        "and --predictive-draws make it smaller",
+                        result.predictive.size(), per_ballot, who, wanted_score_error));
     }
     if (options.split_merge > 0)
       summary.details.set("split_merge", Record()

@@ -258,7 +258,7 @@ void finish_structured(Fit& fit, Objective& objective, const Solution& plain) {
   }
   if (options.bootstrap > 0 && fit.whole())
     keep_bootstrap(fit, bootstrap_structured(structured, fit.known, *fit.structure, found.variables, *result.structured, options,
-                                            fit.run, result.stop_reason));
+                                             fit.run, result.stop_reason));
   if (objective.membership() == nullptr) return;
   add_membership(fit, result.parameters, result.structured->weight_covariance, found.objective,
                  [&](std::shared_ptr<const MembershipLogit> logit, std::vector<double> gamma) {
