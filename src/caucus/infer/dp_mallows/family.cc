@@ -71,10 +71,10 @@ class DpMallowsFamily : public Family {
       throw UsageError(fmt::format("co-clustering takes at most 5000 {}s, here are {}; use draw-assignments", who, seated));
     const Points points = make_points(data);
     const PriorParameters parameters = prior_parameters(options, data, points.num_stages);
-    const Dataset judged = some_of(data);
+    const Dataset judged = data.voters.share() ? data : some_of(data);
     const ScoreError score_error = [&](const std::vector<PredictiveDraw>& draws) {
       return FittedDpm(data.items, data.unranked, parameters, {}, draws).loglik_error(judged, run.threads) /
-             judged.rankings.total_weight();
+             (data.voters.share() ? seated : judged.rankings.total_weight());
     };
     Result result = dp_mallows::fit(data, points, parameters, options, run, score_error);
     write_outputs(result, options);
