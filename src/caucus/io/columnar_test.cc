@@ -1,6 +1,7 @@
 // .cds files: what goes in comes out, mapped; what is not as it was written is refused by name.
 #include "caucus/io/columnar.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -173,7 +174,7 @@ TEST(Columnar, NumbersThatCannotBeAreRefused) {
 
 TEST(Columnar, ManyBlocksAreToldApart) {
   Dataset data;
-  for (int i = 0; i < 50; ++i) data.items.push_back("i" + std::to_string(i));
+  for (int i = 0; i < 50; ++i) data.items.push_back(fmt::format("i{}", i));
   RankingSetBuilder builder;
   std::vector<ItemId> order(12);
   for (std::size_t row = 0; row < 60000; ++row) {

@@ -324,12 +324,13 @@ TEST(Bootstrap, TopBallotsWithTiesTellAsMuchAsTheData) {
   // A ballot lists 3 to 9 items with a standard deviation near 1: five of it over 20 samples of 1500, and over the data.
   double mean = 0.0;
   for (std::uint64_t b = 0; b < 20; ++b)
-    mean += listed(bootstrap_sample(data, result.parameters, Bootstrap::parametric, 1, b)) / 20.0 / 1500.0;
+    mean +=
+        listed(bootstrap_sample({data, Simulator(result.parameters), false, {}}, Bootstrap::parametric, 1, b).data) / 20.0 / 1500.0;
   EXPECT_NEAR(mean, listed(data) / 1500.0, 5.0 * std::sqrt(1.0 / 1500.0 + 1.0 / 30000.0));
   // Mean over eight items of a ratio with a relative error of 1 / sqrt(2 * 200) each, were they independent: 0.018.
   double ratio = 0.0;
   for (std::size_t i = 0; i < n; ++i)
-    ratio += result.bootstrap->utilities[i] / result.errors->utilities[i] / static_cast<double>(n);
+    ratio += result.bootstrap->utilities.error[i] / result.errors->utilities[i] / static_cast<double>(n);
   EXPECT_NEAR(ratio, 1.0, 0.06);
 }
 

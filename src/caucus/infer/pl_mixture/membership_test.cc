@@ -1,4 +1,5 @@
 // Group weights that depend on what is known of a voter.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -222,7 +223,7 @@ class Together : public ::testing::Test {
     data_.covariates = {age};
     data_.voters.column = "id";
     std::vector<std::string> names;
-    for (std::size_t v = 0; v < 3000; ++v) names.push_back("v" + std::to_string(v));
+    for (std::size_t v = 0; v < 3000; ++v) names.push_back(fmt::format("v{}", v));
     set_voters(data_, of_row, names, std::vector<double>(3000, 1.0));
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
