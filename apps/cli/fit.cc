@@ -161,9 +161,6 @@ void run_fit(const FitFlags& flags, const CLI::App& command, Context& context) {
   if (context.json) {
     Record extra;
     if (!flags.out.empty()) extra.set("model", flags.out);
-    std::vector<std::vector<double>> chances;
-    for (const Group& group : model->profile()) chances.push_back(first_chances(group));
-    if (!chances.front().empty()) extra.set("first_chances", chances);
     print(text(extra));
   }
   if (words) {

@@ -463,9 +463,10 @@ class DirichletProcessMallows(RankingModel):
 
     The family ``dpm`` of the command line. Methods:
 
-    - ``exact-gibbs``: collapsed Gibbs sampling with the exact integral over theta: right for all lengths. Takes complete, top-t.
-    - ``beta-gibbs``: Figure 5 of Meila & Chen (2010): the integral's Beta approximation, fast, for t well below n. Takes complete, top-t.
-    - ``slice-gibbs``: Figures 1-3 of Meila & Chen (2010): theta kept and drawn by slice sampling. Takes complete, top-t.
+    - ``exact-gibbs``: collapsed Gibbs sampling with the exact integral over theta: right for all lengths. Takes complete, top-t, voters.
+    - ``beta-gibbs``: Figure 5 of Meila & Chen (2010): the integral's Beta approximation, fast, for t well below n. Takes complete, top-t,
+      voters.
+    - ``slice-gibbs``: Figures 1-3 of Meila & Chen (2010): theta kept and drawn by slice sampling. Takes complete, top-t, voters.
 
     Parameters
     ----------

@@ -83,7 +83,7 @@ std::size_t open_descriptors() { return static_cast<std::size_t>(std::distance(f
 
 TEST_F(RankingStreams, WhatCannotBeReadLeavesNoFileOpen) {
   if (!fs::exists("/proc/self/fd")) GTEST_SKIP() << "no /proc";
-  const std::string broken = file("broken.soi", "# NUMBER ALTERNATIVES: 2\n1: 1,9\n");
+  const std::string broken = file("broken.soi", "# NUMBER ALTERNATIVES: 2\n1: 1,1\n");
   const std::size_t before = open_descriptors();
   for (int i = 0; i < 5; ++i) {
     EXPECT_THROW(open(folder_.string(), 1000), NoInputError);
