@@ -208,8 +208,8 @@ class Attacks(unittest.TestCase):
     def test_memory_of_a_fit(self):
         server = self.serve("--memory", "60")
         names = "".join(f"# ALTERNATIVE NAME {i}: item {i}\n" for i in range(1, 3001))
-        # 3000 ballots of up to 3000 items: more than the fit may take.
-        data = f"# NUMBER ALTERNATIVES: 3000\n{names}".encode() + b"".join(b"1: " + ",".join(map(str, range(1 + i % 7, 3001, 1 + i % 3))).encode() + b"\n" for i in range(3000))
+        # 3000 ballots of 3000 items, no two alike: more than the fit may take.
+        data = f"# NUMBER ALTERNATIVES: 3000\n{names}".encode() + b"".join(b"1: " + ",".join(map(str, [*range(1 + i, 3001), *range(1, 1 + i)])).encode() + b"\n" for i in range(3000))
         job = server.job(server.upload("wide.soi", data), groups=2)
         ended = server.wait(job, "failed", "done", seconds=300)
         self.assertEqual(ended["state"], "failed", ended)

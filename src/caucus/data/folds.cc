@@ -7,6 +7,7 @@
 
 #include "caucus/base/error.h"
 #include "caucus/base/random.h"
+#include "caucus/data/weights.h"
 
 namespace caucus {
 
@@ -51,8 +52,12 @@ Dataset with_ballots(const Dataset& data, std::span<const double> weights) {
     return part;
   }
   RankingSetBuilder builder;
-  for (std::size_t i = 0; i < weights.size(); ++i)
-    if (weights[i] > 0.0) builder.add(data.rankings[i], weights[i]);
+  // Weights that are no counts are worth so many ballots, which a part must show: a row for each, as in the file (data/weights.h).
+  const double one = one_ballot(data.rankings);
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    const double rows = one == 1.0 || weights[i] == 0.0 ? 1.0 : std::max(1.0, std::round(weights[i] / one));
+    for (double row = 0.0; row < rows && weights[i] > 0.0; ++row) builder.add(data.rankings[i], weights[i] / rows);
+  }
   Dataset part = data.with(builder.build());
   if (part.rankings.empty()) throw DataError(fmt::format("{}: too few rankings to split", data.source));
   return part;

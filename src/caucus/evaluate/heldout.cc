@@ -11,17 +11,16 @@ namespace {
 // Weighted mean and the standard error of that mean. A ballot of whole weight w is w ballots; of other weights only their ratios
 // count, and the number of ballots is the effective one (data/weights.h).
 PairedDifference mean_and_error(std::span<const double> values, const HeldoutScores& ballots) {
-  double total = 0.0, sum = 0.0, square = 0.0;
+  double total = 0.0, sum = 0.0;
   for (std::size_t i = 0; i < values.size(); ++i) {
     total += ballots.weight[i];
     sum += ballots.weight[i] * values[i];
-    square += ballots.square[i];
   }
   if (!(total > 0.0)) return {};
   const double mean = sum / total;
   double squares = 0.0;
   for (std::size_t i = 0; i < values.size(); ++i) squares += ballots.weight[i] * (values[i] - mean) * (values[i] - mean);
-  const double size = ballots.counts ? total : total / square * total;
+  const double size = total / ballots.one;
   return {mean, size > 1.0 ? std::sqrt(squares / (size - 1.0) / total) : 0.0};
 }
 
@@ -29,36 +28,28 @@ void append_to(std::vector<double>& all, std::span<const double> more) { all.ins
 
 }  // namespace
 
+double one_ballot_of(const Dataset& whole) {
+  if (!whole.voters.given()) return one_ballot(whole.rankings);
+  const double size = effective_size(whole.voters.weights);
+  return size > 0.0 ? whole.voters.total_weight() / size : 1.0;
+}
+
 void HeldoutScores::append(const FittedModel& model, const Dataset& test, int threads) {
-  const auto note = [&](double one) { counts = counts && is_count(one); };
   const bool voters = counts_voters(model, test);
   const std::vector<double> scores = voters ? voter_log_probs(model, test, threads) : log_probs(model, test, threads);
   if (voters || test.voters.given()) {
     // Voters of one ranking each: in their order, so that models that look at the voters and models that do not can be compared.
-    for (std::size_t v = 0; v < test.voters.size(); ++v) {
-      log_prob.push_back(scores[voters ? v : test.voters.rankings.other[v]]);
-      square.push_back(test.voters.weights[v] * test.voters.weights[v]);
-      note(test.voters.weights[v]);
-    }
+    for (std::size_t v = 0; v < test.voters.size(); ++v) log_prob.push_back(scores[voters ? v : test.voters.rankings.other[v]]);
     append_to(weight, test.voters.weights);
     return;
   }
-  const RankingSet& rankings = test.rankings;
-  const std::size_t first = square.size();
-  square.resize(first + rankings.size(), 0.0);
-  for (std::size_t row = 0; row < rankings.num_rows(); ++row) {
-    square[first + rankings.row_ranking(row)] += rankings.row_weight(row) * rankings.row_weight(row);
-    note(rankings.row_weight(row));
-  }
   append_to(log_prob, scores);
-  append_to(weight, rankings.weights());
+  append_to(weight, test.rankings.weights());
 }
 
 void HeldoutScores::append(const HeldoutScores& more) {
   append_to(log_prob, more.log_prob);
   append_to(weight, more.weight);
-  append_to(square, more.square);
-  counts = counts && more.counts;
 }
 
 double HeldoutScores::mean() const { return mean_and_error(log_prob, *this).mean; }

@@ -11,16 +11,17 @@ namespace caucus {
 struct HeldoutScores {
   std::vector<double> log_prob;
   std::vector<double> weight;
-  // Of each entry the sum of the squared weights of its ballots, and whether all ballots' weights are counts: equal ballots are one
-  // entry.
-  std::vector<double> square;
-  bool counts = true;
+  double one = 1.0;  // the weight that counts as one ballot: see one_ballot_of()
 
   void append(const FittedModel& model, const Dataset& test, int threads);
   void append(const HeldoutScores& more);
   double mean() const;
   double standard_error() const;  // of the mean over ballots
 };
+
+// Of the whole data that the held-out parts are taken from, where ballots still stand one by one (data/weights.h): equal ballots of
+// a part are one entry.
+double one_ballot_of(const Dataset& whole);
 
 struct PairedDifference {
   double mean = 0.0;

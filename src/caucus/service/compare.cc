@@ -48,10 +48,12 @@ class FoldObserver : public Observer, public StopSource {
   std::string where_;
 };
 
-Scored run_contender(const Contender& contender, const std::vector<Split>& splits, const CompareRequest& request, Run run,
-                     bool& interrupted) {
+// one: the weight that counts as one ballot in the data that the splits are of.
+Scored run_contender(const Contender& contender, const std::vector<Split>& splits, double one, const CompareRequest& request,
+                     Run run, bool& interrupted) {
   run.seed = contender.seed.value_or(run.seed);
   Scored result;
+  result.scores.one = one;
   result.row.label = contender.label;
   result.row.family = contender.family;
   const Family& family = find_family(contender.family);
@@ -154,7 +156,7 @@ Comparison compare(const Dataset& data, const CompareRequest& request, const Run
   std::vector<Scored> scored;
   for (const Contender& contender : request.contenders) {
     if (comparison.interrupted) break;
-    scored.push_back(run_contender(contender, splits, request, run, comparison.interrupted));
+    scored.push_back(run_contender(contender, splits, one_ballot_of(data), request, run, comparison.interrupted));
   }
 
   if (data.rankings.has_ties()) {

@@ -223,6 +223,7 @@ class Grid {
 
   void add_heldout(SelectRow& row, const std::vector<Part>& fits) {
     HeldoutScores all;
+    all.one = one_ballot_of(data_);
     for (const Part& fit : fits) all.append(fit.scores);
     row.heldout_mean = all.mean();
     row.heldout_se = all.standard_error();
