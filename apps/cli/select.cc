@@ -83,17 +83,9 @@ struct SelectFlags {
   double time_limit = 0.0;
 };
 
-Run make_run(const Context& context, std::uint64_t seed, double time_limit, Observer& observer) {
-  Run run;
-  run.seed = seed;
-  run.threads = context.threads;
-  run.observer = &observer;
-  if (time_limit > 0.0) run.time_limit = time_limit;
-  return run;
-}
-
 void run_select(SelectFlags& flags, Context& context) {
   const bool text = wants_text(context, {flags.out, flags.report.path});
+  check_checkpoint_flags(flags.request.checkpoint);
   flags.request.candidates = parse_candidates(flags.candidates);
   flags.request.criterion = *enum_from_name<Criterion>(flags.criterion);
   flags.request.options = parse_settings(flags.settings);
@@ -109,6 +101,7 @@ void run_select(SelectFlags& flags, Context& context) {
     if (no_groups && selection.chosen_k > 1)
       selection.chosen.summary.warnings.insert(selection.chosen.summary.warnings.begin(), *no_groups);
   }
+  if (!context.is_root()) return;
   const Record selected_record = record_of(selection);
   const std::string model = model_text(
       *selection.chosen.model, &selection.chosen.summary, facts_of(data), {CAUCUS_VERSION, context.command_line},
@@ -192,6 +185,7 @@ std::string show_comparison(const Comparison& comparison, const Context& context
 void run_compare(CompareFlags& flags, Context& context) {
   const bool text = wants_text(context, {flags.out, flags.report.path});
   for (const std::string& one : flags.contenders) flags.request.contenders.push_back(parse_contender(one));
+  check_checkpoint_flags(flags.request.checkpoint);
   flags.request.candidates = parse_candidates(flags.candidates);
   flags.request.reset_peak_memory = reset_peak_memory;
   flags.request.peak_memory_bytes = peak_memory_bytes;
@@ -202,6 +196,7 @@ void run_compare(CompareFlags& flags, Context& context) {
     ProgressObserver observer(context);
     comparison = compare(data, flags.request, make_run(context, flags.seed, flags.time_limit, observer));
   }
+  if (!context.is_root()) return;
   const std::string written = comparison_text(comparison);
   if (!flags.out.empty()) write_file(flags.out, written);
   if (flags.report.wanted()) {
@@ -253,6 +248,7 @@ void add_select(CLI::App& app, Context& context) {
   command->add_option("--time-limit", flags->time_limit, "stop after this many seconds with what is done")
       ->check(CLI::NonNegativeNumber);
   command->add_option("-o,--out", flags->out, "write the chosen model to this file")->type_name("FILE");
+  add_checkpoint_flags(*command, flags->request.checkpoint);
   add_report_flag(*command, flags->report);
   command->add_flag("--json", context.json, "print the result as one JSON object");
   command->footer(
@@ -285,6 +281,7 @@ void add_compare(CLI::App& app, Context& context) {
   command->add_option("--time-limit", flags->time_limit, "stop after this many seconds with what is done")
       ->check(CLI::NonNegativeNumber);
   command->add_option("-o,--out", flags->out, "write the table as JSON to this file")->type_name("FILE");
+  add_checkpoint_flags(*command, flags->request.checkpoint);
   add_report_flag(*command, flags->report);
   command->add_flag("--json", context.json, "print the result as one JSON object");
   command->footer(examples({"caucus compare votes.soi", "caucus compare votes.soi --families pl:2,pl:3,mallows:3 --folds 10"}));

@@ -11,10 +11,10 @@
 #include <ranges>
 
 #include "caucus/base/error.h"
-#include "caucus/base/parallel.h"
 #include "caucus/base/random.h"
 #include "caucus/infer/pl_mixture/gibbs.h"
 #include "caucus/infer/pl_mixture/voters.h"
+#include "caucus/infer/tasks.h"
 
 namespace caucus::pl_mixture {
 
@@ -133,18 +133,18 @@ BootstrapResult bootstrap(const Dataset& data, const Parameters& fitted, const s
                           double strength, const Run& run, StopReason& stop_reason) {
   const auto samples = static_cast<std::size_t>(options.bootstrap);
   const std::size_t num = fitted.num_components();
-  std::vector<Parameters> estimates(samples);
-  std::vector<char> done(samples, 0);
-  // Batches of a fixed size, so that a stop between them is noticed.
-  constexpr std::size_t batch = 8;
+  std::vector<Parameters> kept;
+  // In batches, so that a stop between them is noticed.
+  const std::size_t batch = 8 * static_cast<std::size_t>(run.ranks != nullptr ? run.ranks->size() : 1);
   for (std::size_t first = 0; first < samples; first += batch) {
     const std::size_t count = std::min(batch, samples - first);
-    parallel_for(count, run.threads, [&](std::size_t j) {
+    const auto estimate = [&](std::size_t j) {
       const std::size_t b = first + j;
       const Dataset sample = bootstrap_sample(data, fitted, options.bootstrap_kind, run.seed, b);
       // A sample may leave items unbeaten although the data do not: the weak prior then keeps them finite.
       const double own = strength > 0.0 || connectivity(sample).strongly_connected ? strength : 0.1;
       const Objective objective(sample, num, own, 1);
+      Parameters result;
       if (objective.tie_orders() != fitted.ties.orders && !objective.tie_orders().empty()) {
         Parameters start = fitted;
         TieStrengths ties;
@@ -154,26 +154,25 @@ BootstrapResult bootstrap(const Dataset& data, const Parameters& fitted, const s
           ties.log_delta.push_back(fitted.ties.log_delta[o]);
         }
         start.ties = std::move(ties);
-        estimates[b] = maximise(objective, std::move(start),
-                                {options.iterations, options.tolerance, !options.estimate_weights, "bootstrap"}, Run{})
-                           .parameters;
+        result = maximise(objective, std::move(start),
+                          {options.iterations, options.tolerance, !options.estimate_weights, "bootstrap"}, Run{})
+                     .parameters;
       } else {
         Parameters start = fitted;
         if (objective.tie_orders().empty()) start.ties = {};
-        estimates[b] = maximise(objective, std::move(start),
-                                {options.iterations, options.tolerance, !options.estimate_weights, "bootstrap"}, Run{})
-                           .parameters;
+        result = maximise(objective, std::move(start),
+                          {options.iterations, options.tolerance, !options.estimate_weights, "bootstrap"}, Run{})
+                     .parameters;
       }
-      estimates[b].center_all();
-      done[b] = 1;
-    });
+      result.center_all();
+      return result;
+    };
+    for (auto& one : run_tasks<Parameters>(run.workers(), count, estimate, [](const Parameters&) { return true; }))
+      kept.push_back(std::move(*one));
     if (run.report({"bootstrap", static_cast<int>(first + count), options.bootstrap, 0.0}, stop_reason) == Flow::stop) break;
   }
-  std::vector<Parameters> kept;
-  for (std::size_t b = 0; b < samples; ++b)
-    if (done[b] != 0) kept.push_back(std::move(estimates[b]));
   align_draws(fitted, kept);
-  for (Parameters& estimate : kept) center_on_references(pieces, estimate);
+  for (Parameters& one : kept) center_on_references(pieces, one);
 
   BootstrapResult result;
   result.samples = static_cast<int>(kept.size());

@@ -36,8 +36,8 @@ void limit_spread(Parameters& parameters) {
 
 std::vector<Pieces> pieces_at(const Objective& objective, const Parameters& parameters, const Connectivity& graph,
                               double one_ballot) {
-  std::vector<double> posterior;
-  objective.evaluate(parameters, &posterior);
+  Buffer<double> posterior;
+  objective.evaluate_all(parameters, posterior);
   return find_pieces(objective, parameters, posterior, graph, one_ballot);
 }
 
@@ -246,7 +246,7 @@ Result fit_data(const Dataset& data, const Options& options, const Run& run, con
       warn(fmt::format("{}; with regularization = 0 their utilities have no finite maximum and are flagged", what));
   }
 
-  Objective objective(data, num, result.strength, threads);
+  Objective objective(data, num, result.strength, {threads, run.ranks, run.journal});
   if (known != nullptr) {
     for (std::string& message : known->warnings) warn(std::move(message));
     if (known->logit != nullptr) objective.use_membership(known->logit);
@@ -312,8 +312,8 @@ Result fit_data(const Dataset& data, const Options& options, const Run& run, con
       warn("the observed information is singular at the estimate: no standard errors");
   }
 
-  std::vector<double> posterior;
-  const Evaluation last = objective.evaluate(parameters, &posterior);
+  Buffer<double> posterior;
+  const Evaluation last = objective.evaluate_all(parameters, posterior);
   result.loglik = last.loglik;
   // A fit that was stopped before its first step has no trace yet.
   if (result.trace.empty() || result.trace.back() != last.objective()) result.trace.push_back(last.objective());

@@ -52,7 +52,7 @@ class Exponentials {
 template <class Item>
 class BlockSweep {
  public:
-  BlockSweep(const Batch& batch, const std::vector<Item>& items, const GibbsState& state, const std::vector<double>& posterior,
+  BlockSweep(const Batch& batch, const Buffer<Item>& items, const GibbsState& state, const std::vector<double>& posterior,
              RandomStream random, Counts& counts)
       : batch_(batch),
         items_(items),
@@ -159,7 +159,7 @@ class BlockSweep {
   }
 
   const Batch& batch_;
-  const std::vector<Item>& items_;
+  const Buffer<Item>& items_;
   const GibbsState& state_;
   const std::vector<double>& posterior_;
   RandomStream random_;
