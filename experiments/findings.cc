@@ -150,7 +150,7 @@ void run(const Settings& settings, Results& results) {
       }
       line["table"].push_back(one);
     }
-    results.add(source.name, line);
+    results.add(source.name, run.seed, line);
     fmt::print(stderr, "{}: best {}\n", source.name, line["table"][0]["label"].get<std::string>());
   }
 }
@@ -204,5 +204,5 @@ Report report(const Settings&, const Results& results) {
 }  // namespace
 
 std::vector<Target> caucus::experiments::findings_targets() {
-  return {{"findings-families", "all families on real data: held-out log-likelihood per ballot", run, report}};
+  return {{"findings-families", "all families on real data: held-out log-likelihood per ballot", run, report, {""}}};
 }

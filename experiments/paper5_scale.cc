@@ -135,7 +135,7 @@ void run_college(const Settings& settings, Results& results) {
     };
     for (std::size_t i = 0; i < std::min<std::size_t>(10, clusters.size()); ++i) add(i, i + 1);
     for (std::size_t i = 10; i < clusters.size(); i = std::min(clusters.size(), i + 49)) add(i, std::min(clusters.size(), i + 49));
-    results.add(key, {{"count", count},
+    results.add(key, run.seed, {{"count", count},
                       {"n", n},
                       {"sweeps", result.iterations},
                       {"record", record},
@@ -259,7 +259,7 @@ void run_scaling(const Settings& settings, Results& results) {
       clusters.add(static_cast<double>(chain.clusters().size()));
       chain.restore(chain.state());
     }
-    results.add(key, {{"what", one.what},
+    results.add(key, 1, {{"what", one.what},
                       {"count", one.count},
                       {"n", one.n},
                       {"t", one.t},
