@@ -67,8 +67,8 @@ std::string difference(const Json& before, const Json& now, const std::string& a
   return before == now ? std::string() : fmt::format("{}: {} on file, {} now", at, before.dump(), now.dump());
 }
 
-// The largest of the times in one object: times by sweep are cumulative, and the time of one fit is part of the time of all. Objects
-// within it took their time one after the other.
+// The largest of the times in one object: times by sweep are cumulative, and the time of one fit is part of the time of all.
+// Objects within it took their time one after the other.
 double seconds_in(const Json& value, bool& found) {
   double own = 0.0, within = 0.0;
   if (value.is_object()) {

@@ -140,17 +140,19 @@ inline std::vector<double> round_log_ticks(double low, double high) {
 // A method has one colour in every picture; `position` serves names that are no method's.
 inline const char* colour_of(const std::string& name, std::size_t position) {
   static const std::map<std::string, const char*> known{
-      {"em", "#000000"},          {"em-lsr", "#0072b2"},     {"em-cml", "#d55e00"},     {"em-gmm", "#009e73"},
-      {"emm", "#cc79a7"},         {"em-slsr", "#56b4e9"},    {"beta-gibbs", "#0072b2"}, {"slice-gibbs", "#d55e00"},
-      {"exact-gibbs", "#009e73"}, {"PL-Gibbs", "#0072b2"},   {"PL-Var", "#009e73"},     {"logit-lasso", "#d55e00"},
-      {"PL-EM", "#cc79a7"},       {"dpm", "#0072b2"},        {"ebms", "#d55e00"},       {"true", "#000000"},
-      {"kde", "#009e73"},         {"kde (theta = 1)", "#009e73"}};
+      {"em", "#000000"},         {"em-lsr", "#0072b2"},      {"em-cml", "#d55e00"},
+      {"em-gmm", "#009e73"},     {"emm", "#cc79a7"},         {"em-slsr", "#56b4e9"},
+      {"beta-gibbs", "#0072b2"}, {"slice-gibbs", "#d55e00"}, {"exact-gibbs", "#009e73"},
+      {"PL-Gibbs", "#0072b2"},   {"PL-Var", "#009e73"},      {"logit-lasso", "#d55e00"},
+      {"PL-EM", "#cc79a7"},      {"dpm", "#0072b2"},         {"ebms", "#d55e00"},
+      {"true", "#000000"},       {"kde", "#009e73"},         {"kde (theta = 1)", "#009e73"}};
   static const char* others[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#8c564b", "#999999"};
   const auto found = known.find(name.substr(0, name.find(", ")));
   return found != known.end() ? found->second : others[position % std::size(others)];
 }
 
-// One panel, lines named beside it. A line named "METHOD, variant" is dashed in the colour of METHOD. Axes are logarithmic unless told otherwise.
+// One panel, lines named beside it. A line named "METHOD, variant" is dashed in the colour of METHOD. Axes are logarithmic unless
+// told otherwise.
 inline std::string line_chart(const std::string& title, const std::string& x_label, const std::string& y_label,
                               const std::vector<Series>& all, double left, bool log_y = true, bool log_x = true) {
   constexpr double size = 300, top = 30;
@@ -201,8 +203,8 @@ inline std::string line_chart(const std::string& title, const std::string& x_lab
     const char* colour = colour_of(all[s].name, s);
     const char* dash = all[s].name.find(", ") != std::string::npos ? " stroke-dasharray=\"5 3\"" : "";
     svg += fmt::format("<polyline fill=\"none\" stroke=\"{}\" stroke-width=\"1.5\"{} points=\"{}\"/>\n", colour, dash, points);
-    svg += fmt::format("<text x=\"{}\" y=\"{}\" fill=\"{}\">{}</text>\n", left + size + 6, top + 14 + 15 * static_cast<double>(s), colour,
-                       all[s].name);
+    svg += fmt::format("<text x=\"{}\" y=\"{}\" fill=\"{}\">{}</text>\n", left + size + 6, top + 14 + 15 * static_cast<double>(s),
+                       colour, all[s].name);
   }
   return svg;
 }
@@ -237,7 +239,8 @@ inline std::string dot_chart(const std::string& title, const std::string& x_labe
   low -= pad, high += pad;
   const auto x_of = [&](double value) { return left + width * (value - low) / (high - low); };
   const auto dot = [&](double x, double y, const std::string& name) {
-    const char* colour = colour_of(plain(name), static_cast<std::size_t>(std::find(names.begin(), names.end(), plain(name)) - names.begin()));
+    const char* colour =
+        colour_of(plain(name), static_cast<std::size_t>(std::find(names.begin(), names.end(), plain(name)) - names.begin()));
     return name.starts_with("paper")
                ? fmt::format("<circle cx=\"{:.1f}\" cy=\"{}\" r=\"4\" fill=\"none\" stroke=\"{}\" stroke-width=\"1.5\"/>\n", x, y,
                              colour)

@@ -7,8 +7,9 @@
 //
 // `run` does what is not yet in OUT/paperN.jsonl, one line per unit of work, so a run that was stopped goes on; then it writes
 // OUT/NAME.md and OUT/NAME.svg. `tables` only writes these, and with --docs also puts each table between the lines
-// "<!-- NAME -->" and "<!-- end -->" of FILE. `repeat` draws N lines that took at most S seconds, runs them again and compares all but
-// times; it fails where they differ, and with --replace writes those as they come out now. --quick has files of its own: paperN-quick.jsonl, NAME-quick.md.
+// "<!-- NAME -->" and "<!-- end -->" of FILE. `repeat` draws N lines that took at most S seconds, runs them again and compares all
+// but times; it fails where they differ, and with --replace writes those as they come out now. --quick has files of its own:
+// paperN-quick.jsonl, NAME-quick.md.
 #include <fmt/format.h>
 
 #include <cstdlib>
@@ -153,7 +154,8 @@ std::size_t repeat(const Arguments& arguments) {
     const Results& results =
         files.try_emplace(paper, settings.out + "/" + paper + (settings.quick ? "-quick" : "") + ".jsonl").first->second;
     for (const auto& [key, line] : results.lines())
-      if (const auto took = recorded_seconds(line); makes(target, key) && took && *took <= arguments.seconds) small.emplace_back(paper, key);
+      if (const auto took = recorded_seconds(line); makes(target, key) && took && *took <= arguments.seconds)
+        small.emplace_back(paper, key);
   }
   std::sort(small.begin(), small.end());
   small.erase(std::unique(small.begin(), small.end()), small.end());
@@ -177,7 +179,8 @@ std::size_t repeat(const Arguments& arguments) {
       else
         ++different, fmt::print("{} {}: {}\n", paper, one.key, one.difference);
     }
-    for (const std::string& key : results.not_repeated()) ++different, fmt::print("{} {}: no target makes this line any more\n", paper, key);
+    for (const std::string& key : results.not_repeated())
+      ++different, fmt::print("{} {}: no target makes this line any more\n", paper, key);
     if (arguments.replace) results.replace_different();
   }
   fmt::print("{} lines the same, {} different (--seed {})\n", same, different, seed);

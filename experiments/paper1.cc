@@ -79,7 +79,8 @@ void figure1(const Settings& settings, Results& results) {
         const auto key = [&](const std::string& what) { return fmt::format("figure1/K={}/m={}/trial={}/{}", num, m, trial, what); };
         std::vector<std::string> all_methods = methods;
         if (trial <= 10 && m <= (num > 3 ? 2000u : 5000u)) all_methods.insert(all_methods.end(), variants.begin(), variants.end());
-        if (results.has(key("truth")) && results.has(key("spectral")) && results.has(key("random")) && results.has(key("moments")) &&
+        if (results.has(key("truth")) && results.has(key("spectral")) && results.has(key("random")) &&
+            results.has(key("moments")) &&
             std::ranges::all_of(all_methods, [&](const std::string& method) { return results.has(key(method)); }))
           continue;
         const auto seed = static_cast<std::uint64_t>(trial);
@@ -95,39 +96,42 @@ void figure1(const Settings& settings, Results& results) {
           const double begun = cpu_seconds();
           const Parameters start = pl_mixture::Starts(objective, options, seed).make(init, 0);
           const double seconds = cpu_seconds() - begun;
-          results.add(key(name), seed, {{"part", "figure1"},
-                                  {"K", num},
-                                  {"m", m},
-                                  {"trial", trial},
-                                  {"what", std::string("start ") + name},
-                                  {"error", plackett_luce_distance(start.utilities, truth.utilities, n)},
-                                  {"seconds", seconds}});
+          results.add(key(name), seed,
+                      {{"part", "figure1"},
+                       {"K", num},
+                       {"m", m},
+                       {"trial", trial},
+                       {"what", std::string("start ") + name},
+                       {"error", plackett_luce_distance(start.utilities, truth.utilities, n)},
+                       {"seconds", seconds}});
         }
         if (!results.has(key("truth"))) {  // what is left when the start is no trouble
           const double begun = cpu_seconds();
           const Solution best = run_method(objective, Method::em, Chain::automatic, drawn.parameters, SolveOptions{}, Run{});
-          results.add(key("truth"), seed, {{"part", "figure1"},
-                                     {"K", num},
-                                     {"m", m},
-                                     {"trial", trial},
-                                     {"what", "em from the truth"},
-                                     {"error", plackett_luce_distance(best.parameters.utilities, truth.utilities, n)},
-                                     {"seconds", cpu_seconds() - begun},
-                                     {"loglik", best.loglik}});
+          results.add(key("truth"), seed,
+                      {{"part", "figure1"},
+                       {"K", num},
+                       {"m", m},
+                       {"trial", trial},
+                       {"what", "em from the truth"},
+                       {"error", plackett_luce_distance(best.parameters.utilities, truth.utilities, n)},
+                       {"seconds", cpu_seconds() - begun},
+                       {"loglik", best.loglik}});
         }
         for (const std::string& method : all_methods) {
           if (results.has(key(method))) continue;
           const Timed timed = run_fit(data, method, num, seed, settings.threads);
           const double error = plackett_luce_distance(timed.result.parameters.utilities, truth.utilities, n);
-          results.add(key(method), seed, {{"part", "figure1"},
-                                    {"K", num},
-                                    {"m", m},
-                                    {"trial", trial},
-                                    {"what", method},
-                                    {"error", error},
-                                    {"seconds", timed.seconds},
-                                    {"iterations", timed.result.iterations},
-                                    {"loglik", timed.result.loglik}});
+          results.add(key(method), seed,
+                      {{"part", "figure1"},
+                       {"K", num},
+                       {"m", m},
+                       {"trial", trial},
+                       {"what", method},
+                       {"error", error},
+                       {"seconds", timed.seconds},
+                       {"iterations", timed.result.iterations},
+                       {"loglik", timed.result.loglik}});
           std::printf("%s error %.4f, %.2f s\n", key(method).c_str(), error, timed.seconds);
           std::fflush(stdout);
         }
@@ -187,13 +191,14 @@ void table1(const Settings& settings, Results& results) {
       }
       const Timed last = run_fit(outer.train, method, chosen, 1, settings.threads);
       const double test = loglik_of(outer.test, last.result.parameters) / outer.test.rankings.total_weight();
-      results.add(key, 1, {{"part", "table1"},
-                        {"data", election.name},
-                        {"method", method},
-                        {"K", chosen},
-                        {"test", test},
-                        {"seconds_all_K", seconds},
-                        {"seconds", last.seconds}});
+      results.add(key, 1,
+                  {{"part", "table1"},
+                   {"data", election.name},
+                   {"method", method},
+                   {"K", chosen},
+                   {"test", test},
+                   {"seconds_all_K", seconds},
+                   {"seconds", last.seconds}});
       std::printf("%s K = %zu, test %.4f, %.2f s (all K %.1f s)\n", key.c_str(), chosen, test, last.seconds, seconds);
       std::fflush(stdout);
     }
@@ -282,13 +287,14 @@ void figure2(const Settings& settings, Results& results) {
         if (results.has(key(m, method))) continue;
         const Timed timed = run_fit(train, method, 5, 1, settings.threads);
         const double test = loglik_of(split.test, timed.result.parameters) / split.test.rankings.total_weight();
-        results.add(key(m, method), 1, {{"part", "figure2"},
-                                     {"data", source.name},
-                                     {"n", source.n},
-                                     {"m", rows.size()},
-                                     {"method", method},
-                                     {"test", test},
-                                     {"seconds", timed.seconds}});
+        results.add(key(m, method), 1,
+                    {{"part", "figure2"},
+                     {"data", source.name},
+                     {"n", source.n},
+                     {"m", rows.size()},
+                     {"method", method},
+                     {"test", test},
+                     {"seconds", timed.seconds}});
         std::printf("%s test %.4f, %.2f s\n", key(m, method).c_str(), test, timed.seconds);
         std::fflush(stdout);
       }

@@ -261,7 +261,8 @@ const std::map<std::string, std::string> printed{{"apa/m4/M=1", "-5.48 / -"},
 Report goodness_report(const Results& results, const std::string& name) {
   const double ballots = name == "apa" ? 5738.0 : 5000.0;
   Report report{
-      "| model | M | starts | paper's BIC / ICL | our BIC | our ICL | entropy per ballot | paper's, sign of (27) reversed | loglik | marginal "
+      "| model | M | starts | paper's BIC / ICL | our BIC | our ICL | entropy per ballot | paper's, sign of (27) reversed | loglik "
+      "| marginal "
       "loglik | held out | CPU s |\n|---|---|---|---|---|---|---|---|---|---|---|---|\n",
       ""};
   std::vector<std::pair<std::string, std::vector<Series>>> rows;
@@ -276,26 +277,31 @@ Report goodness_report(const Results& results, const std::string& name) {
     const auto& [model, num] = which;
     const Json& line = *found.second;
     const auto known = printed.find(fmt::format("{}/{}/M={}", name, model, num));
-    const double held_out = line["heldout_mean"].get<double>(), bic = line["paper_bic"].get<double>(), icl = line["paper_icl"].get<double>();
+    const double held_out = line["heldout_mean"].get<double>(), bic = line["paper_bic"].get<double>(),
+                 icl = line["paper_icl"].get<double>();
     const std::size_t starts = found.first.find("/starts=");
     std::string implied;
     if (known != printed.end() && num > 1) {
       const std::string& text = known->second;
       implied = fmt::format("{:.3f}", (std::stod(text.substr(text.find("/ ") + 2)) - std::stod(text)) * 1e4 / 2.0 / ballots);
     }
-    report.table += fmt::format("| {} | {} | {} | {} | {:.3f} | {:.3f} | {:.3f} | {} | {:.1f} | {:.1f} | {:.4f} ({:.4f}) | {:.1f} |\n", model, num,
-                                starts == std::string::npos ? (model.starts_with("m4") && num > 1 ? "5" : "") : found.first.substr(starts + 8),
-                                known == printed.end() ? "" : known->second, bic / 1e4, icl / 1e4, (bic - icl) / 2.0 / ballots, implied,
-                                line["loglik"].get<double>(), line["marginal_loglik"].get<double>(), held_out,
-                                line["heldout_se"].get<double>(), line["cpu_seconds"].get<double>());
+    report.table += fmt::format(
+        "| {} | {} | {} | {} | {:.3f} | {:.3f} | {:.3f} | {} | {:.1f} | {:.1f} | {:.4f} ({:.4f}) | {:.1f} |\n", model, num,
+        starts == std::string::npos ? (model.starts_with("m4") && num > 1 ? "5" : "") : found.first.substr(starts + 8),
+        known == printed.end() ? "" : known->second, bic / 1e4, icl / 1e4, (bic - icl) / 2.0 / ballots, implied,
+        line["loglik"].get<double>(), line["marginal_loglik"].get<double>(), held_out, line["heldout_se"].get<double>(),
+        line["cpu_seconds"].get<double>());
     if (line.contains("loglik_without_psi"))
-      dropped += fmt::format("| {} | {} | {} | {:.3f} |\n", model, num, known == printed.end() ? "" : known->second,
-                             (2.0 * line["loglik_without_psi"].get<double>() - line["parameters"].get<double>() * std::log(ballots)) / 1e4);
+      dropped += fmt::format(
+          "| {} | {} | {} | {:.3f} |\n", model, num, known == printed.end() ? "" : known->second,
+          (2.0 * line["loglik_without_psi"].get<double>() - line["parameters"].get<double>() * std::log(ballots)) / 1e4);
     rows.push_back({fmt::format("{}, M = {}", model, num), {{"held out", {{held_out, 0.0}}}}});
   }
   if (!dropped.empty())
-    report.table += "\nBIC with log psi left out of the log-likelihood (units of 10^4), next to the paper's BIC / ICL:\n\n"
-                    "| model | M | paper | without log psi |\n|---|---|---|---|\n" + dropped;
+    report.table +=
+        "\nBIC with log psi left out of the log-likelihood (units of 10^4), next to the paper's BIC / ICL:\n\n"
+        "| model | M | paper | without log psi |\n|---|---|---|---|\n" +
+        dropped;
   report.svg = dot_chart("Held-out log-likelihood per ballot", "nats", rows);
   return report;
 }

@@ -266,15 +266,17 @@ Report decomposition_report(const Settings&, const Results& results) {
   }
   if (alone.empty()) return {};
   Report report{
-      "Both rankings exact, N = 5,000,000: the decomposition alone against the paper; with the degenerate branch for comparison. 95 % "
+      "Both rankings exact, N = 5,000,000: the decomposition alone against the paper; with the degenerate branch for comparison. "
+      "95 % "
       "intervals; the paper's are of its 20 runs.\n\n"
-      "| d | paper: tensor | decomposition alone | with the degenerate branch | CPU s of one decomposition |\n|---|---|---|---|---|\n",
+      "| d | paper: tensor | decomposition alone | with the degenerate branch | CPU s of one decomposition "
+      "|\n|---|---|---|---|---|\n",
       ""};
   for (const auto& [d, mean] : alone)
-    report.table += fmt::format("| {} | {} | {} | {} | {:.2f} |\n", d, share(printed.at(d).second / 5.0, 20.0),
-                                share(mean.sum, static_cast<double>(mean.count)),
-                                steps.contains(d) ? share(steps[d].sum, static_cast<double>(steps[d].count)) : "not run",
-                                seconds[d].mean());
+    report.table +=
+        fmt::format("| {} | {} | {} | {} | {:.2f} |\n", d, share(printed.at(d).second / 5.0, 20.0),
+                    share(mean.sum, static_cast<double>(mean.count)),
+                    steps.contains(d) ? share(steps[d].sum, static_cast<double>(steps[d].count)) : "not run", seconds[d].mean());
   return report;
 }
 

@@ -252,7 +252,8 @@ Report report_table3(const Settings& settings, const Results& results) {
 // Both tables side by side: a reading of how a is set must fit both.
 Report report_shapes(const Settings&, const Results& results) {
   std::string text =
-      "Misclassification, mean (standard deviation) over splits; smallest effective sample size of 5000 draws, mean; half of the rows to "
+      "Misclassification, mean (standard deviation) over splits; smallest effective sample size of 5000 draws, mean; half of the "
+      "rows to "
       "learn from.\n\n| data | paper: PL-Gibbs | a learned, collapsed |";
   for (const Variant& variant : variants) text += fmt::format(" {} |", variant.title);
   text += "\n|---|---|---|---|---|---|---|\n";
@@ -263,8 +264,10 @@ Report report_shapes(const Settings&, const Results& results) {
     for (const std::string& name : {std::string("gibbs"), std::string(variants[0].name), std::string(variants[1].name),
                                     std::string(variants[2].name), std::string(variants[3].name)}) {
       text += " " + mean_cell(over_splits(results, set.key, name, "misclassification"), 3);
-      if (const Mean ess = over_splits(results, set.key, name, "ess_min"); ess.count > 0) text += fmt::format("; ESS {:.0f}", ess.mean());
-      if (const Mean a = over_splits(results, set.key, name, "a"); a.count > 0 && a.deviation() > 0.0) text += fmt::format("; a {:.3f}", a.mean());
+      if (const Mean ess = over_splits(results, set.key, name, "ess_min"); ess.count > 0)
+        text += fmt::format("; ESS {:.0f}", ess.mean());
+      if (const Mean a = over_splits(results, set.key, name, "a"); a.count > 0 && a.deviation() > 0.0)
+        text += fmt::format("; a {:.3f}", a.mean());
       text += " |";
     }
     text += "\n";

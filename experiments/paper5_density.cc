@@ -13,7 +13,6 @@ namespace {
 
 using namespace dp_mallows;
 
-
 FittedDpm fitted_dpm(const Dataset& data, const Result& result) {
   return {data.items, Unranked::last, flat_prior(1.0, 1.0), result.components, result.predictive};
 }
@@ -121,7 +120,8 @@ void run_figure8(const Settings& settings, Results& results) {
     for (const std::size_t size : sizes) {
       const std::string key = fmt::format("figure8/fixed/{}/{}", size, replicate);
       if (!results.has(key))
-        results.add(key, static_cast<std::uint64_t>(replicate), figure8_case(size, settings.quick ? 500 : 3000, settings.quick ? 60 : 200, replicate));
+        results.add(key, static_cast<std::uint64_t>(replicate),
+                    figure8_case(size, settings.quick ? 500 : 3000, settings.quick ? 60 : 200, replicate));
     }
 }
 
@@ -131,7 +131,8 @@ Report report_figure8(const Settings&, const Results& results) {
   if (by_size.empty()) return {};
   Report report;
   report.table =
-      "One mixture of K = 3, n = 12, t = 5, theta = 1; beta-gibbs; 3000 test ballots. Mean test log-likelihood per ballot; VI of test (of training) labels to the truth; "
+      "One mixture of K = 3, n = 12, t = 5, theta = 1; beta-gibbs; 3000 test ballots. Mean test log-likelihood per ballot; VI of "
+      "test (of training) labels to the truth; "
       "CPU s.\n\n"
       "| N | runs | true | dpm | ebms | kde (theta = 1) | kde (cross-validated) |\n|---|---|---|---|---|---|---|\n";
   std::vector<Series> loglik_lines, vi_lines;
@@ -212,7 +213,8 @@ Report report_figure9(const Settings&, const Results& results) {
   if (by_size.empty()) return {};
   Report report;
   report.table =
-      "Jester, n = 70, t = 5: mean test log-likelihood per ballot, decimal logarithm as on the paper's axis, which ends at -8 and -16 (uniform: -9.17); in brackets dpm in nats. Means over runs.\n\n"
+      "Jester, n = 70, t = 5: mean test log-likelihood per ballot, decimal logarithm as on the paper's axis, which ends at -8 and "
+      "-16 (uniform: -9.17); in brackets dpm in nats. Means over runs.\n\n"
       "| N | runs | dpm | kde 0.03 | kde 0.1 | kde 0.4 | kde 1 | clusters | largest cluster's theta_j | CPU s "
       "|\n|---|---|---|---|---|---|---|---|---|---|\n";
   const char* names[] = {"dpm", "kde0.03", "kde0.1", "kde0.4", "kde1"};
@@ -278,17 +280,18 @@ void run_apa(const Settings& settings, Results& results) {
     Json trace = Json::array();
     for (std::size_t i = 0; i < result.traces[0].num_clusters.size(); i += settings.quick ? 5 : 20)
       trace.push_back(result.traces[0].num_clusters[i]);
-    results.add(key, run.seed, {{"method", name_of(one.method)},
-                      {"move", name_of(one.move)},
-                      {"split_merge", one.split_merge},
-                      {"start", one.start_clusters},
-                      {"mean_clusters", rounded(clusters.mean(), 4)},
-                      {"most_clusters", most},
-                      {"largest_theta", rounded(theta, 4)},
-                      {"loglik", rounded(mean_log_prob(fitted_dpm(data, result), data) * data.rankings.total_weight(), 8)},
-                      {"log_joint", rounded(result.draws.back().log_joint, 8)},
-                      {"trace", trace},
-                      {"seconds", rounded(seconds, 4)}});
+    results.add(key, run.seed,
+                {{"method", name_of(one.method)},
+                 {"move", name_of(one.move)},
+                 {"split_merge", one.split_merge},
+                 {"start", one.start_clusters},
+                 {"mean_clusters", rounded(clusters.mean(), 4)},
+                 {"most_clusters", most},
+                 {"largest_theta", rounded(theta, 4)},
+                 {"loglik", rounded(mean_log_prob(fitted_dpm(data, result), data) * data.rankings.total_weight(), 8)},
+                 {"log_joint", rounded(result.draws.back().log_joint, 8)},
+                 {"trace", trace},
+                 {"seconds", rounded(seconds, 4)}});
   }
 }
 

@@ -14,8 +14,8 @@ struct Clustered {
 };
 
 // Section 6: "centers drawn from the conjugate posterior of sigma, conditioned on 100 permutations drawn randomly from a GM with
-// theta = 0.7". Conditioned on 100 rankings of one GM that posterior is practically one ranking, and ten equal centers cannot be told
-// apart. Independent: each center has a GM of its own. Nested: all are drawn from one GM with theta = 0.7.
+// theta = 0.7". Conditioned on 100 rankings of one GM that posterior is practically one ranking, and ten equal centers cannot be
+// told apart. Independent: each center has a GM of its own. Nested: all are drawn from one GM with theta = 0.7.
 enum class Centers { independent, nested };
 
 // Ten clusters of 500 points, n = 20.
@@ -160,9 +160,10 @@ void run_figure6(const Settings& settings, Results& results) {
           // The paper compares the first two samplers; two runs show where ours stands.
           if (part.centers == Centers::independent && method == Method::exact_gibbs && replicate >= 2) continue;
           const Clustered data = figure6_data(dataset, replicate, settings.quick ? 50 : 500, part.centers);
-          results.add(key, static_cast<std::uint64_t>(replicate),
-                      follow_chain(data, {.method = method, .sweeps = settings.quick ? 20 : part.sweeps, .start_centers = part.start},
-                                   replicate));
+          results.add(
+              key, static_cast<std::uint64_t>(replicate),
+              follow_chain(data, {.method = method, .sweeps = settings.quick ? 20 : part.sweeps, .start_centers = part.start},
+                           replicate));
         }
 }
 
@@ -178,10 +179,10 @@ Report report_figure6(const Settings&, const Results& results) {
         if (lines.empty()) continue;
         const Averaged all = average(lines);
         const auto found = std::ranges::count_if(lines, [](const Json* line) { return (*line)["vi"].back().get<double>() < 1e-3; });
-        table += fmt::format("| {} | {} | {} | {:.3f} | {:.3f} | {:.4f} | {:.4f} | {:.3f} | {} of {} | {:.1f} | {:.0f} | {:.1f} |\n", dataset,
-                             name_of(method), all.runs, at_sweep(all, all.vi, 10), at_sweep(all, all.vi, 20), at_sweep(all, all.vi, 50),
-                             all.vi.back(), all.final_vi_deviation, found, all.runs, all.clusters.back(), all.log_joint,
-                             all.seconds.back());
+        table += fmt::format(
+            "| {} | {} | {} | {:.3f} | {:.3f} | {:.4f} | {:.4f} | {:.3f} | {} of {} | {:.1f} | {:.0f} | {:.1f} |\n", dataset,
+            name_of(method), all.runs, at_sweep(all, all.vi, 10), at_sweep(all, all.vi, 20), at_sweep(all, all.vi, 50),
+            all.vi.back(), all.final_vi_deviation, found, all.runs, all.clusters.back(), all.log_joint, all.seconds.back());
         by_sweep.push_back(by(std::string(name_of(method)), all.sweeps, all.vi));
         by_seconds.push_back(by(std::string(name_of(method)), all.seconds, all.vi));
       }
@@ -192,7 +193,8 @@ Report report_figure6(const Settings&, const Results& results) {
     }
     if (table.empty()) continue;
     report.table += fmt::format(
-        "{}{}. Variation of information to the truth (nats), mean over runs; CPU seconds of one core. N = 5000, n = 20, ten clusters, "
+        "{}{}. Variation of information to the truth (nats), mean over runs; CPU seconds of one core. N = 5000, n = 20, ten "
+        "clusters, "
         "start with 20, {} sweeps. Found: VI below 0.001 at the end.\n\n"
         "| data set | method | runs | VI after 10 | 20 | 50 | last | sd | found | clusters at last | log joint | CPU s |\n"
         "|---|---|---|---|---|---|---|---|---|---|---|---|\n{}",
@@ -230,9 +232,11 @@ Report report_figure7(const Settings&, const Results& results) {
         if ((*line)["b"].get<int>() != b) continue;
         const Json& e = (*line)["error"];
         if (report.table.empty())
-          report.table = "1 - Beta(a, b) / B~eta(a, b, n). The paper's axes end at 0.15, 0.02 and 6e-4.\n\n| n | legend | b | a = 2 | a = 5 | a = 10 |\n|---|---|---|---|---|---|\n";
-        report.table += fmt::format("| {} | {} | {} | {:.2e} | {:.2e} | {:.2e} |\n", n, b - 2, b, e[0].get<double>(), e[6].get<double>(),
-                                    e[16].get<double>());
+          report.table =
+              "1 - Beta(a, b) / B~eta(a, b, n). The paper's axes end at 0.15, 0.02 and 6e-4.\n\n| n | legend | b | a = 2 | a = 5 | "
+              "a = 10 |\n|---|---|---|---|---|---|\n";
+        report.table += fmt::format("| {} | {} | {} | {:.2e} | {:.2e} | {:.2e} |\n", n, b - 2, b, e[0].get<double>(),
+                                    e[6].get<double>(), e[16].get<double>());
         Series one{fmt::format("{}", b - 2), {}};
         for (std::size_t i = 0; i < e.size(); ++i) one.points.push_back({(*line)["a"][i].get<double>(), e[i].get<double>()});
         all.push_back(std::move(one));

@@ -21,7 +21,7 @@ template <>
 inline constexpr std::array<std::string_view, 4> enum_names<pl_regression::Method>{"em", "gibbs", "variational", "logit-lasso"};
 template <>
 inline constexpr std::array<std::string_view, 2> enum_names<pl_regression::ShapeStep>{"collapsed", "given-weights"};
-}
+}  // namespace caucus
 
 namespace caucus::pl_regression {
 
