@@ -48,14 +48,17 @@ struct PassSums {
 std::size_t padded_components(std::size_t num_components);
 
 // worths[i * lanes + k] in (0, 1], padding lanes 1; prior[k] the mixing weights, padding 0. With `posterior` (count * K, in batch
-// order) the memberships are kept; with `fixed` (same layout) they are taken from there instead and loglik is the weighted
-// complete-data one.
+// order) the memberships are kept. The halves of a pass, for memberships that hang on several rankings (voters.h): with `logs`
+// (same layout) log P_k of each ranking is kept and nothing else is done; with `shares` the weights of the groups are taken from
+// there and only wins and exposures are added up.
 struct PassInput {
   std::span<const double> worths;
   std::span<const double> prior;
   std::size_t num_components = 1;
   double* posterior = nullptr;
   double* row_loglik = nullptr;  // log P of each ranking, in batch order
+  double* logs = nullptr;
+  const double* shares = nullptr;
 };
 
 // One fused E-step and accumulation: O(total length * K). Fixed blocks, so the same bits on any number of threads.

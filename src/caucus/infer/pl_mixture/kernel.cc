@@ -52,6 +52,7 @@ class BlockPass {
     for (std::size_t i = 0; i < batch.num_items; ++i)
       for (std::size_t k = 0; k < all_lanes_; ++k) totals_[k] += input.worths[i * all_lanes_ + k];
     exponents_.resize(together_ * all_lanes_);
+    if (input.logs != nullptr && !narrow) log_exponents_.resize(rows_per_log * input.num_components);
     if (by_last_place) {
       // The worths in a complete ranking multiply to the same number but for the last place's.
       std::vector<double> whole(all_lanes_, 1.0);
@@ -247,8 +248,11 @@ class BlockPass {
       for (std::size_t c = 0; c < lanes(); c += width)
         if (!stages_of<implicit, complete>(items + j * length, length, stages, j, c)) expanded[j] = true;
     for (std::size_t j = 0; j < count; ++j)
-      if (!implicit || !expanded[j]) posterior(r + j, j);
-    for (std::size_t j = 0; j < count; ++j) {
+      if (!implicit || !expanded[j])
+        input_.logs != nullptr     ? keep_likelihoods(r + j, j)
+        : input_.shares != nullptr ? take_shares(r + j, j)
+                                   : posterior(r + j, j);
+    for (std::size_t j = 0; j < count && input_.logs == nullptr; ++j) {
       if (implicit && expanded[j]) continue;
       if constexpr (parts == 2)
         accumulate<implicit, complete, true>(items + j * length, length, stages, j, 0);
@@ -260,6 +264,43 @@ class BlockPass {
       for (std::size_t j = 0; j < count; ++j)
         if (HWY_UNLIKELY(expanded[j]))
           rankings<false, false>(r + j, 1, expand(items + j * length, stages), batch_.num_items, stages);
+  }
+
+  // The components' likelihoods alone; flush() takes their logarithms.
+  HWY_INLINE void keep_likelihoods(std::size_t r, std::size_t place) {
+    const std::size_t num = input_.num_components, stride = lanes();
+    std::copy_n(lane_values_.get() + place * stride, num, input_.logs + r * num);
+    if constexpr (!narrow)
+      for (std::size_t k = 0; k < num; ++k)
+        log_exponents_[(r - first_row_) * num + k] = static_cast<double>(exponents_[place * stride + k]);
+  }
+
+  HWY_INLINE void take_shares(std::size_t r, std::size_t place) {
+    const std::size_t num = input_.num_components, stride = lanes();
+    double* const values = lane_values_.get() + place * stride;
+    std::copy_n(input_.shares + r * num, num, values);
+    std::fill(values + num, values + stride, 0.0);
+  }
+
+  // The logarithms of the likelihoods of rankings first_row_ to end - 1, in place.
+  HWY_NOINLINE void flush_logs(std::size_t end) {
+    const hn::ScalableTag<double> d;
+    const std::size_t width = hn::Lanes(d), count = (end - first_row_) * input_.num_components;
+    double* const values = input_.logs + first_row_ * input_.num_components;
+    const auto take = [&](double* value, const double* exponent) HWY_ATTR {
+      auto log = hn::Log(d, hn::LoadU(d, value));
+      if constexpr (!narrow) log = hn::MulAdd(hn::LoadU(d, exponent), hn::Set(d, 0.69314718055994530942), log);
+      hn::StoreU(log, d, value);
+    };
+    std::size_t i = 0;
+    for (; i + width <= count; i += width) take(values + i, log_exponents_.data() + i);
+    if (i == count) return;
+    std::fill_n(row_value_, width, 1.0);
+    std::fill_n(row_exponent_, width, 0.0);
+    std::copy_n(values + i, count - i, row_value_);
+    if constexpr (!narrow) std::copy_n(log_exponents_.data() + i, count - i, row_exponent_);
+    take(row_value_, row_exponent_);
+    std::copy_n(row_value_, count - i, values + i);
   }
 
   // The components' likelihoods become memberships times the ranking's weight, in place.
@@ -310,6 +351,11 @@ class BlockPass {
 
   // The logarithms of a few hundred rankings together. Rankings come in order, so these are first_row_ to end - 1.
   HWY_NOINLINE void flush(std::size_t end) {
+    if (input_.logs != nullptr || input_.shares != nullptr) {
+      if (input_.logs != nullptr) flush_logs(end);
+      first_row_ = end;
+      return;
+    }
     const std::size_t filled = end - first_row_;
     const hn::ScalableTag<double> d;
     const std::size_t width = hn::Lanes(d);
@@ -358,6 +404,7 @@ class BlockPass {
   hwy::AlignedFreeUniquePtr<double[]> inverses_, lane_values_;
   double *totals_ = nullptr, *global_ = nullptr, *responsibility_ = nullptr;
   std::vector<std::int64_t> exponents_;
+  std::vector<double> log_exponents_;
   std::vector<double> numerators_;  // by the item in the last place; complete rankings only
   std::vector<Item> expanded_;
   std::vector<std::uint8_t> mark_;

@@ -119,17 +119,23 @@ std::vector<double> Objective::row_logliks(const Parameters& parameters) const {
   return rows;
 }
 
+std::vector<double> lane_worths(const Parameters& parameters) {
+  const std::size_t n = parameters.num_items, num = parameters.num_components(), lanes = padded_components(num);
+  std::vector<double> worths(n * lanes, 1.0);
+  for (std::size_t k = 0; k < num; ++k) {
+    const std::vector<double> utilities = shifted(parameters.component(k));
+    for (std::size_t i = 0; i < n; ++i) worths[i * lanes + k] = std::exp(utilities[i]);
+  }
+  return worths;
+}
+
 Evaluation Objective::evaluate_strict(const Parameters& parameters, std::vector<double>* posterior,
                                       std::vector<double>* rows) const {
   const std::size_t n = num_items(), num = num_components_, lanes = padded_components(num);
-  std::vector<double> worths(n * lanes, 1.0), prior(lanes, 0.0), kept, row_kept;
-  for (std::size_t k = 0; k < num; ++k) {
-    prior[k] = parameters.weights[k];
-    const auto utilities = parameters.component(k);
-    const double largest = *std::ranges::max_element(utilities);
-    for (std::size_t i = 0; i < n; ++i) worths[i * lanes + k] = std::exp(std::max(utilities[i] - largest, -max_spread));
-  }
-  PassInput input{worths, prior, num, nullptr, nullptr};
+  const std::vector<double> worths = lane_worths(parameters);
+  std::vector<double> prior(lanes, 0.0), kept, row_kept;
+  std::ranges::copy(parameters.weights, prior.begin());
+  PassInput input{.worths = worths, .prior = prior, .num_components = num};
   if (posterior != nullptr) {
     kept.resize(batch_->count * num);
     input.posterior = kept.data();

@@ -16,6 +16,9 @@ namespace caucus::pl_mixture {
 // maximum that lies further out is at infinity for every purpose.
 inline constexpr double max_spread = 80.0;
 
+// exp(utility - the component's largest), all components side by side as the batch kernels want them.
+std::vector<double> lane_worths(const Parameters& parameters);
+
 struct Evaluation {
   double loglik = 0.0;                 // log P(data), no penalty
   double penalty = 0.0;                // log of the pseudo-comparisons' likelihood; objective = loglik + penalty
