@@ -104,6 +104,7 @@ bool Api::can_resume(const Job& job) const {
 
 Json Api::describe(const Job& job) const {
   Json json{{"id", job.id},
+            {"version", job.version},
             {"upload", job.upload},
             {"state", job.state},
             {"created", job.created},
@@ -169,7 +170,8 @@ void Api::handle(const Request& request, Reply reply) try {
   const std::string &method = request.method, what = path.size() > 1 ? path[1] : "";
   if (method != "GET" && method != "POST" && method != "DELETE") return reply(failure(405, "only GET, POST and DELETE"));
   if (method == "GET" && what == "project" && path.size() == 2) {
-    Json answer{{"uploads", Json::array()},
+    Json answer{{"version", version_},
+                {"uploads", Json::array()},
                 {"jobs", Json::array()},
                 {"families", abilities_.families},
                 {"read_flags", abilities_.read_flags}};
@@ -246,6 +248,7 @@ Response Api::start(const Json& request) {
   job.words = std::move(words);
   project_.save(job);
   run(job.id);
+  changed(job);
   list_changed();
   return json(describe(job));
 }

@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
+import type { Job, JobState, Project } from "../src/serve/api";
 import { canEdit, noCorrections, placeOf, readingOf } from "../src/serve/reading";
 import { requestsOf, term } from "../src/serve/requests";
+import { Store } from "../src/serve/store";
 import { without } from "../src/serve/without";
 import type { ModelReport } from "../src/types";
 
@@ -26,6 +28,29 @@ describe("corrections", () => {
     expect(placeOf("a.soi:6: found: item", "a.soi")).toEqual({ line: 6, column: undefined, text: "found: item" });
     expect(placeOf("a.soi: no rankings", "a.soi")).toEqual({ text: "no rankings" });
     expect(placeOf("out of memory", "a.soi")).toEqual({ text: "out of memory" });
+  });
+});
+
+describe("answers and events that overtake each other", () => {
+  const job = (id: string, version: number, state: JobState) => ({ id, version, state, upload: "u" }) as Job;
+  const project = (version: number, ...jobs: Job[]): Project => ({ version, jobs, uploads: [], families: [], read_flags: [] });
+  it("a job that failed before its own request was answered stays failed", () => {
+    const store = new Store();
+    store.put(job("a", 5, "failed"));
+    store.put(job("a", 3, "queued"));
+    expect(store.jobs.get("a")!.state).toBe("failed");
+    store.put(job("a", 6, "queued")); // begun again
+    expect(store.jobs.get("a")!.state).toBe("queued");
+  });
+  it("a list asked for earlier loses no job and no state", () => {
+    const store = new Store();
+    store.put(job("a", 5, "done"), job("b", 6, "queued"));
+    store.take(project(4, job("a", 3, "running"), job("c", 2, "done")));
+    expect([...store.jobs.values()].map((one) => `${one.id} ${one.state}`).sort()).toEqual(["a done", "b queued", "c done"]);
+    store.take(project(7, job("a", 5, "done"))); // the others were removed
+    expect([...store.jobs.keys()]).toEqual(["a"]);
+    store.take(project(4, job("b", 3, "queued")));
+    expect([...store.jobs.keys()]).toEqual(["a"]);
   });
 });
 

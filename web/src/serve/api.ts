@@ -24,6 +24,7 @@ export interface JobRequest {
 
 export interface Job {
   id: string;
+  version: number; // grows with each change in the project: of two answers about a job the larger is the later
   upload: string;
   state: JobState;
   created: string;
@@ -83,6 +84,7 @@ export interface Understood {
 }
 
 export interface Project {
+  version: number; // of its last change
   uploads: Upload[];
   jobs: Job[];
   families: Family[];
@@ -101,7 +103,7 @@ function token(): string {
   }
   return sessionStorage.getItem(KEY) ?? "";
 }
-const secret = token();
+const secret = typeof location === "undefined" ? "" : token(); // no page: a test of the parts
 
 export class Refused extends Error {
   constructor(readonly status: number, text: string) {

@@ -13,7 +13,7 @@ export interface StartForm {
 }
 
 export function startForm(store: Store, upload: string, reading: () => Reading): StartForm {
-  let info: Info | undefined, settings: Record<string, string> = {};
+  let info: Info | undefined, offered = "", settings: Record<string, string> = {};
   const family = choice([...store.families.map((one) => [one.name, `${one.name}: ${one.summary}`] as [string, string]), [COMPARE, "compare families, and let unseen ballots choose"]], store.families[0]?.name ?? "pl");
   const groups = choice([["auto", "as many as the ballots show"], ["one", "so many:"], ["several", "one fit for each from 1 to:"]], "auto");
   const number = h("input", { type: "number", min: 1, max: 100, value: 3 });
@@ -85,10 +85,13 @@ export function startForm(store: Store, upload: string, reading: () => Reading):
       h("details", { class: "serve-more" }, h("summary", {}, "More settings"), h("div", { class: "serve-form" }, field("Seed", seed, "the same seed gives the same result"), field("Time limit, seconds", limit, "0: none; what is there by then is kept")), options),
       start),
     understood(found) {
-      const before = JSON.stringify([info?.covariates, reading().voter]);
       info = found;
       start.disabled = !found;
-      if (before !== JSON.stringify([info?.covariates, reading().voter])) drawExtra();
+      // A reading under way, or one that finds the same columns, takes nothing away that was ticked or typed.
+      const columns = JSON.stringify([info?.covariates, reading().voter]);
+      if (!found || columns === offered) return;
+      offered = columns;
+      drawExtra();
     },
   };
 }

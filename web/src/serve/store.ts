@@ -8,6 +8,7 @@ export class Store {
   readFlags = new Set<string>();
   connection: "on" | "off" | "refused" = "off";
   private listeners: (() => void)[] = [];
+  private version = -1; // of the list held
 
   onChange(listener: () => void): void {
     this.listeners.push(listener);
@@ -16,22 +17,27 @@ export class Store {
     for (const listener of this.listeners) listener();
   }
   async load(): Promise<void> {
-    const project = await get<Project>("project");
+    this.take(await get<Project>("project"));
+  }
+  // Answers and events may overtake each other: what is older than what is held changes nothing.
+  take(project: Project): void {
+    if (project.version < this.version) return;
+    this.version = project.version;
     this.uploads = new Map(project.uploads.map((one) => [one.id, one]));
-    this.jobs = new Map(project.jobs.map((one) => [one.id, one]));
+    const since = [...this.jobs.values()].filter((one) => one.version > project.version);
+    this.jobs = new Map([...project.jobs, ...since].map((one) => [one.id, one]));
     this.families = project.families;
     this.readFlags = new Set(project.read_flags);
     this.tell();
   }
-  put(job: Job): void {
-    this.jobs.set(job.id, job);
+  put(...jobs: Job[]): void {
+    for (const job of jobs) if (job.version >= (this.jobs.get(job.id)?.version ?? 0)) this.jobs.set(job.id, job);
     this.tell();
   }
   start(): void {
     void listen((change) => {
       if (change.list) void this.load().catch(() => undefined);
-      for (const job of change.jobs) this.jobs.set(job.id, job);
-      this.tell();
+      this.put(...change.jobs);
     }, (state) => {
       const back = state === "on" && this.connection !== "on";
       this.connection = state;
