@@ -17,7 +17,7 @@ PATH="$PWD/build/venv/bin:$PATH" $python -m auditwheel repair --plat auto --whee
 if [ -z "$built" ]; then
   mkdir -p web/dist
   trap 'rm -rf "$raw" web/dist' EXIT
-  cp "$(ls -t build/wheel/*/web/page.cc | head -n 1)" web/dist/page.cc
+  cp "$(ls -t build/wheel-*/web/page.cc | head -n 1)" web/dist/page.cc
   $python -m build --sdist --no-isolation --outdir "$folder" . >/dev/null
 fi
 ls -1 "$folder"/caucus-*

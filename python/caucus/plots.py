@@ -24,6 +24,7 @@ __all__ = ["plot_first_places", "plot_groups", "plot_memberships", "plot_pairs",
 
 # Okabe and Ito's colors, which color-blind readers tell apart.
 _COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442", "#000000")
+_PANELS = 3  # groups in a row: as wide as a page
 _Z95 = 1.959963984540054
 
 
@@ -45,6 +46,11 @@ def _axes(ax: Any, width: float, height: float) -> Any:
     return pyplot.subplots(figsize=(width, height), layout="constrained")[1]
 
 
+def _legend(ax: Axes) -> None:
+    # Beside the axes: where bars fill them, no corner is sure to be free.
+    ax.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize="small")
+
+
 def _tidy(ax: Axes) -> None:
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
@@ -58,8 +64,15 @@ def plot_groups(model: RankingModel, *, names: Sequence[str] = (), ax: Sequence[
     groups, items = model.n_components_, model.items_
     if ax is None:
         pyplot = require("matplotlib.pyplot", "plot_groups")
-        size = (3.2 * groups, 0.8 + 0.26 * len(items))
-        panels = list(pyplot.subplots(1, groups, figsize=size, layout="constrained", sharex=True, squeeze=False)[1][0])
+        columns = min(groups, _PANELS)
+        rows = -(-groups // columns)
+        size = (3.2 * columns, rows * (0.8 + 0.26 * len(items)))
+        panels = list(pyplot.subplots(rows, columns, figsize=size, layout="constrained", sharex=True, squeeze=False)[1].flat)
+        for unused in panels[groups:]:
+            unused.remove()
+        for panel in panels[groups - columns : groups]:  # the lowest of each column
+            panel.tick_params(labelbottom=True)
+        panels = panels[:groups]
     else:
         panels = list(ax)
         if len(panels) != groups:
@@ -97,7 +110,7 @@ def plot_first_places(model: RankingModel, *, names: Sequence[str] = (), ax: Axe
     for group, item, first in zip(places["group"], places["item"], places["first"]):
         shares[group, items.index(item)] = first
     order = np.argsort(-(model.weights_ @ shares), kind="stable")
-    drawn: Axes = _axes(ax, 6.4, 0.9 + 0.32 * len(items))
+    drawn: Axes = _axes(ax, 7.0, 0.9 + max(0.32, 0.09 * model.n_components_) * len(items))
     height = 0.8 / model.n_components_
     for group, title in enumerate(_names(model, names)):
         at = np.arange(len(items)) + (group - (model.n_components_ - 1) / 2) * height
@@ -105,7 +118,7 @@ def plot_first_places(model: RankingModel, *, names: Sequence[str] = (), ax: Axe
     drawn.set_yticks(np.arange(len(items)), [items[item] for item in order])
     drawn.invert_yaxis()
     drawn.set_xlabel("first places, %")
-    drawn.legend(frameon=False)
+    _legend(drawn)
     _tidy(drawn)
     return drawn
 
@@ -140,7 +153,7 @@ def plot_memberships(model: RankingModel, X: Any = None, *, names: Sequence[str]
     memberships, labels = model.predict_proba(rankings), model.predict(rankings)
     listed = labels >= 0
     surest, weights = memberships[listed].max(axis=1), rankings._unit_weights()[listed]
-    drawn: Axes = _axes(ax, 5.2, 3.2)
+    drawn: Axes = _axes(ax, 6.4, 3.2)
     groups = range(model.n_components_)
     bins = np.linspace(1.0 / max(2, model.n_components_), 1.0, 21)
     drawn.hist(
@@ -153,7 +166,7 @@ def plot_memberships(model: RankingModel, X: Any = None, *, names: Sequence[str]
     )
     drawn.set_xlabel("probability of the likeliest group")
     drawn.set_ylabel("voters" if rankings.voters else "ballots")
-    drawn.legend(frameon=False)
+    _legend(drawn)
     _tidy(drawn)
     return drawn
 
@@ -166,8 +179,9 @@ def plot_trace(model: RankingModel, *, ax: Axes | None = None) -> Axes:
         name = next((name for name in ("log_joint", "loglik") if name in chains[0]), next(iter(chains[0])))
         for number, chain in enumerate(chains):
             drawn.plot(chain[name], linewidth=0.8, color=_color(number), label=f"chain {number}")
-        drawn.legend(frameon=False)
-        drawn.set_ylabel(name.replace("_", " "))
+        if len(chains) > 1:
+            _legend(drawn)
+        drawn.set_ylabel("log-likelihood" if name == "loglik" else name.replace("_", " "))
         drawn.set_xlabel("draw")
     else:
         drawn.plot(model.trace_, color=_color(0))

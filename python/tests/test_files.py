@@ -99,6 +99,40 @@ def test_plots(model, town, complete, tmp_path):
         model.plot_groups(names=["one"])
 
 
+def test_nothing_in_a_plot_lies_over_another_or_outside(town, tmp_path):
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    pyplot.close("all")
+    many = caucus.PlackettLuceMixture(5, random_state=1).fit(town)
+    panels = many.plot_groups(names=["A name that is rather long", "B", "C", "D", "E"])
+    assert len(panels[0].figure.axes) == 5 and panels[0].figure.get_size_inches()[0] < 10  # as wide as a page
+    many.plot_first_places()
+    many.plot_memberships()
+    many.plot_pairs()
+    caucus.DirichletProcessMallows(sweeps=30, burnin=10, chains=3).fit(town[:100]).plot_trace()
+    for number in pyplot.get_fignums():
+        figure = pyplot.figure(number)
+        figure.savefig(tmp_path / "drawn.png")
+        whole = figure.bbox.padded(1.0)
+        for axes in figure.axes:
+            marks = [bar.get_window_extent() for bar in axes.patches if bar.get_width() and bar.get_height()]
+            labels = [text.get_window_extent() for text in [*axes.get_yticklabels(), *axes.get_xticklabels()] if text.get_text()]
+            titles = [text.get_window_extent() for text in (axes.title, axes.xaxis.label, axes.yaxis.label) if text.get_text()]
+            legend = axes.get_legend()
+            if legend is not None:
+                box = legend.get_window_extent()
+                assert not any(box.overlaps(mark) for mark in marks)
+                assert not any(box.overlaps(axes.transData.transform_bbox(line.get_path().get_extents())) for line in axes.lines)
+                titles.append(box)
+            words = labels + titles
+            assert all(not one.overlaps(other) for at, one in enumerate(words) for other in words[:at])
+            drawn = axes.get_tightbbox()
+            assert whole.x0 <= drawn.x0 and drawn.x1 <= whole.x1 and whole.y0 <= drawn.y0 and drawn.y1 <= whole.y1
+    pyplot.close("all")
+
+
 def test_frames(town):
     found = caucus.select(town, "mallows", components=[1, 2, 3], criterion="ebic")
     assert found.columns[0] == "k" and len(found) == 3 and found.model.n_components_ == found.chosen_k
