@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ._errors import CaucusWarning, NotFittedError, UsageError
+from ._errors import CaucusWarning, Error, NotFittedError, UsageError
 from ._sources import is_frame
 from ._tables import csv_text
 
@@ -107,7 +107,13 @@ def tables_as_files(model: Parameters, own: Iterable[str]) -> Iterator[tuple[dic
             with open(path, "w", encoding="utf-8", newline="") as file:
                 file.write(csv_text(frame))
             options[name.replace("_", "-")] = path
-        yield options, {name.replace("_", "-"): "(a frame)" for name in frames}
+        try:
+            yield options, {name.replace("_", "-"): "(a frame)" for name in frames}
+        except Error as error:  # the file is gone when its words are read
+            told = str(error)
+            for name in frames:
+                told = told.replace(os.path.join(folder, f"{name}.csv"), f"the frame {name}")
+            raise type(error)(told) from None
 
 
 def _same(value: Any, default: Any) -> bool:

@@ -344,6 +344,9 @@ def test_item_covariates_and_new_items(battles, cli):
         caucus.PlackettLuceMixture(2).fit(votes).predict_items({"price": 1})
     with pytest.raises(caucus.DataError, match="price"):
         by_path.predict_items({"style": "x"})
+    short = {name: values[:4] for name, values in known.items()}
+    with pytest.raises(caucus.DataError, match="^the frame items: column 'item' has no line for 1 of 5 items"):
+        caucus.PlackettLuceMixture(2, items=short, utilities="price").fit(votes)
     chosen = caucus.select(votes, caucus.PlackettLuceMixture(items=known, utilities="price"), components=[1, 2], criterion="bic")
     assert chosen.chosen_k == 2 and chosen.model.item_coefficients_["column"][0] == "price"
 
