@@ -103,16 +103,9 @@ bool Api::can_resume(const Job& job) const {
 }
 
 Json Api::describe(const Job& job) const {
-  Json json{{"id", job.id},
-            {"version", job.version},
-            {"upload", job.upload},
-            {"state", job.state},
-            {"created", job.created},
-            {"ended", job.ended},
-            {"request", job.request},
-            {"command", command_line(job.words)},
-            {"message", job.message},
-            {"result", job.result}};
+  Json json{{"id", job.id},           {"version", job.version}, {"upload", job.upload},   {"state", job.state},
+            {"created", job.created}, {"ended", job.ended},     {"request", job.request}, {"command", command_line(job.words)},
+            {"message", job.message}, {"result", job.result}};
   if (job.state == "running") json["progress"] = job.progress;
   json["model"] = files::exists(project_.folder_of(job) / "model.json");
   json["comparison"] = files::exists(project_.folder_of(job) / "compare.json");
