@@ -69,6 +69,7 @@ reproduce:
 	@scripts/install-deps.sh
 	@cmake -S . -B build/experiments -G Ninja -DCMAKE_BUILD_TYPE=Release -DCAUCUS_EXPERIMENTS=ON -DCAUCUS_TESTS=OFF -DCAUCUS_UNITY=ON >/dev/null
 	@cmake --build build/experiments -j $(JOBS) --target caucus-experiments
+	@echo "CPU time of each target at full size, as recorded:" && build/experiments/caucus-experiments list
 	@build/experiments/caucus-experiments run $(TARGETS) $(if $(QUICK),--quick) --threads $(JOBS) --out $(OUT)
 
 # Long searches: the best known log-likelihoods of experiments/results/best_known.csv. A run that was stopped goes on. HUNT="--files sushi --starts 1000" and

@@ -117,7 +117,8 @@ void simulate(const Settings& settings, Results& results) {
           sample.length = design.length;
           const Dataset data = parse_model(mixture(design, groups, seed).dump(), design.name).model->sample(sample).data;
           const Selection selection = try_all(data, settings.quick ? 3 : most_simulated, settings.threads);
-          results.add(key, {{"design", design.name}, {"groups", groups}, {"ballots", ballots}, {"rows", rows_of(selection.table)}});
+          results.add(key, seed,
+                      {{"design", design.name}, {"groups", groups}, {"ballots", ballots}, {"rows", rows_of(selection.table)}});
           fmt::print(stderr, "{}: {}\n", key, selection.chosen_k);
         }
 }
@@ -142,15 +143,22 @@ std::vector<File> files() {
           {"Portland 2024, district 1", "elections/portland_2024_district1_cvr.csv"}};
 }
 
+std::vector<std::string> real_keys() {
+  std::vector<std::string> keys;
+  for (const File& file : files()) keys.push_back(file.name);
+  return keys;
+}
+
 void read_and_try(const Settings& settings, Results& results) {
   for (const File& file : files()) {
     if (results.has(file.name) || (settings.quick && file.name != "sports")) continue;
     const Dataset data = read_dataset(settings.data + "/" + file.path, file.options);
     const Selection selection = try_all(data, settings.quick ? 3 : file.most, settings.threads);
-    results.add(file.name, {{"file", file.name},
-                            {"items", data.num_items()},
-                            {"ballots", data.rankings.total_weight()},
-                            {"rows", rows_of(selection.table)}});
+    results.add(file.name, Run{}.seed,
+                {{"file", file.name},
+                 {"items", data.num_items()},
+                 {"ballots", data.rankings.total_weight()},
+                 {"rows", rows_of(selection.table)}});
     fmt::print(stderr, "{}: {}\n", file.name, selection.chosen_k);
   }
 }
@@ -237,6 +245,10 @@ Report report_real(const Settings&, const Results& results) {
 }  // namespace
 
 std::vector<Target> caucus::experiments::choosing_targets() {
-  return {{"choosing-simulated", "how many groups: rules on simulations with a known number", simulate, report_simulated},
-          {"choosing-real", "how many groups: rules on real files", read_and_try, report_real}};
+  return {{"choosing-simulated",
+           "how many groups: rules on simulations with a known number",
+           simulate,
+           report_simulated,
+           {"complete, ", "top 3, ", "unequal, ", "close, "}},
+          {"choosing-real", "how many groups: rules on real files", read_and_try, report_real, real_keys()}};
 }

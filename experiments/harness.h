@@ -6,11 +6,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <ctime>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,35 +27,44 @@ struct Settings {
   int trials = 0, threads = 1;  // trials 0: the paper's number
 };
 
-// One unit of work is one line of a JSON-lines file, found by its key: what is there is not run again.
+// One unit of work is one line of a JSON-lines file, found by its key: what is there is not run again. Each line says under "made"
+// what made it: commit, compiler, CPU, date, seed and CPU seconds.
 class Results {
  public:
-  explicit Results(std::filesystem::path file) : file_(std::move(file)) {
-    if (file_.has_parent_path()) std::filesystem::create_directories(file_.parent_path());
-    std::ifstream in(file_);
-    for (std::string line; std::getline(in, line);) {
-      // A run that was killed while writing leaves half a line; what is added must not join it.
-      half_line_ = in.eof();
-      Json one = Json::parse(line, nullptr, false);
-      if (!one.is_object() || !one.contains("key")) continue;
-      const auto key = one["key"].get<std::string>();
-      lines_[key] = std::move(one);
-    }
-  }
-  bool has(const std::string& key) const { return lines_.contains(key); }
-  void add(const std::string& key, Json values) {
-    values["key"] = key;
-    std::ofstream(file_, std::ios::app) << (half_line_ ? "\n" : "") << values.dump() << std::endl;
-    half_line_ = false;
-    lines_[key] = std::move(values);
-  }
+  explicit Results(std::filesystem::path file);
+
+  // Whether the work of this key is done. After "no" the caller does it and adds it.
+  bool has(const std::string& key) const;
+  // `seed`: what the work's random numbers start from.
+  void add(const std::string& key, std::uint64_t seed, Json values);
   const std::map<std::string, Json>& lines() const { return lines_; }
+
+  // From now on only these keys are not there, and add() compares with the line on file instead of writing one. All but times, and
+  // what made it, must be the same.
+  void repeat(std::set<std::string> keys);
+  struct Repeated {
+    std::string key;
+    std::string difference;  // empty: the same
+    Json line;               // as it came out now
+  };
+  const std::vector<Repeated>& repeated() const { return repeated_; }
+  const std::set<std::string>& not_repeated() const { return again_; }  // keys that no target makes any more
+  // Writes the file anew with the lines that came out different.
+  void replace_different();
 
  private:
   std::filesystem::path file_;
   std::map<std::string, Json> lines_;
+  std::vector<std::string> order_;
   bool half_line_ = false;  // the file ends without a line break
+  bool repeating_ = false;
+  std::set<std::string> again_;
+  std::vector<Repeated> repeated_;
+  mutable double asked_ = 0.0;  // CPU seconds when has() last said no
 };
+
+// CPU seconds a line says it took; none: it does not say.
+std::optional<double> recorded_seconds(const Json& line);
 
 inline double cpu_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
@@ -81,7 +92,9 @@ struct Target {
   std::string what;
   void (*run)(const Settings&, Results&);
   Report (*report)(const Settings&, const Results&);
+  std::vector<std::string> keys = {};  // how its lines' keys begin; none: "table1/"
 };
+std::vector<std::string> keys_of(const Target& target);
 
 // Each paper's, in the order of the paper.
 std::vector<Target> paper1_targets();
@@ -124,11 +137,37 @@ inline std::vector<double> round_log_ticks(double low, double high) {
   return ticks;
 }
 
-// One panel, lines named beside it. Axes are logarithmic unless told otherwise.
+// A method has one colour in every picture; `position` serves names that are no method's.
+inline const char* colour_of(const std::string& name, std::size_t position) {
+  static const std::map<std::string, const char*> known{{"em", "#000000"},
+                                                        {"em-lsr", "#0072b2"},
+                                                        {"em-cml", "#d55e00"},
+                                                        {"em-gmm", "#009e73"},
+                                                        {"emm", "#cc79a7"},
+                                                        {"em-slsr", "#56b4e9"},
+                                                        {"beta-gibbs", "#0072b2"},
+                                                        {"slice-gibbs", "#d55e00"},
+                                                        {"exact-gibbs", "#009e73"},
+                                                        {"PL-Gibbs", "#0072b2"},
+                                                        {"PL-Var", "#009e73"},
+                                                        {"logit-lasso", "#d55e00"},
+                                                        {"PL-EM", "#cc79a7"},
+                                                        {"dpm", "#0072b2"},
+                                                        {"ebms", "#d55e00"},
+                                                        {"true", "#000000"},
+                                                        {"kde", "#009e73"},
+                                                        {"kde (theta = 1)", "#009e73"},
+                                                        {"kde (cross-validated)", "#cc79a7"}};
+  static const char* others[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#8c564b", "#999999"};
+  const auto found = known.find(name.substr(0, name.find(", ")));
+  return found != known.end() ? found->second : others[position % std::size(others)];
+}
+
+// One panel, lines named beside it. A line named "METHOD, variant" is dashed in the colour of METHOD. Axes are logarithmic unless
+// told otherwise.
 inline std::string line_chart(const std::string& title, const std::string& x_label, const std::string& y_label,
                               const std::vector<Series>& all, double left, bool log_y = true, bool log_x = true) {
   constexpr double size = 300, top = 30;
-  const char* colours[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#8c564b", "#999999"};
   double x_low = 1e300, x_high = -1e300, y_low = 1e300, y_high = -1e300;
   const auto x_of = [&](double x) { return log_x ? std::log10(x) : x; };
   const auto y_of = [&](double y) { return log_y ? std::log10(y) : y; };
@@ -173,9 +212,11 @@ inline std::string line_chart(const std::string& title, const std::string& x_lab
   for (std::size_t s = 0; s < all.size(); ++s) {
     std::string points;
     for (const auto& [x, y] : all[s].points) points += fmt::format("{:.1f},{:.1f} ", px(x), py(y));
-    svg += fmt::format("<polyline fill=\"none\" stroke=\"{}\" stroke-width=\"1.5\" points=\"{}\"/>\n", colours[s % 9], points);
+    const char* colour = colour_of(all[s].name, s);
+    const char* dash = all[s].name.find(", ") != std::string::npos ? " stroke-dasharray=\"5 3\"" : "";
+    svg += fmt::format("<polyline fill=\"none\" stroke=\"{}\" stroke-width=\"1.5\"{} points=\"{}\"/>\n", colour, dash, points);
     svg += fmt::format("<text x=\"{}\" y=\"{}\" fill=\"{}\">{}</text>\n", left + size + 6, top + 14 + 15 * static_cast<double>(s),
-                       colours[s % 9], all[s].name);
+                       colour, all[s].name);
   }
   return svg;
 }
@@ -190,7 +231,6 @@ inline std::string svg_page(double width, double height, const std::string& body
 // Rows of named values on one axis: a table one can see. What is named "paper: NAME" is a ring in the colour of NAME.
 inline std::string dot_chart(const std::string& title, const std::string& x_label,
                              const std::vector<std::pair<std::string, std::vector<Series>>>& rows) {
-  const char* colours[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#8c564b", "#999999"};
   constexpr double width = 420, top = 34, step = 20;
   double low = 1e300, high = -1e300;
   std::size_t longest = 0, longest_name = 0;
@@ -211,7 +251,8 @@ inline std::string dot_chart(const std::string& title, const std::string& x_labe
   low -= pad, high += pad;
   const auto x_of = [&](double value) { return left + width * (value - low) / (high - low); };
   const auto dot = [&](double x, double y, const std::string& name) {
-    const char* colour = colours[static_cast<std::size_t>(std::find(names.begin(), names.end(), plain(name)) - names.begin()) % 9];
+    const char* colour =
+        colour_of(plain(name), static_cast<std::size_t>(std::find(names.begin(), names.end(), plain(name)) - names.begin()));
     return name.starts_with("paper")
                ? fmt::format("<circle cx=\"{:.1f}\" cy=\"{}\" r=\"4\" fill=\"none\" stroke=\"{}\" stroke-width=\"1.5\"/>\n", x, y,
                              colour)

@@ -1,12 +1,15 @@
 // caucus-experiments: the tables and figures of the five papers, one target each.
 //
-//   caucus-experiments list
+//   caucus-experiments list   [--out DIR]
 //   caucus-experiments run    all|NAME... [--quick] [--data DIR] [--out DIR] [--trials N] [--threads N]
 //   caucus-experiments tables all|NAME... [--quick] [--out DIR] [--docs FILE]
+//   caucus-experiments repeat all|NAME... [--lines N] [--seconds S] [--seed N] [--replace] [--quick] [--data DIR] [--out DIR]
 //
 // `run` does what is not yet in OUT/paperN.jsonl, one line per unit of work, so a run that was stopped goes on; then it writes
 // OUT/NAME.md and OUT/NAME.svg. `tables` only writes these, and with --docs also puts each table between the lines
-// "<!-- NAME -->" and "<!-- end -->" of FILE. --quick has files of its own: paperN-quick.jsonl, NAME-quick.md.
+// "<!-- NAME -->" and "<!-- end -->" of FILE. `repeat` draws N lines that took at most S seconds, runs them again and compares all
+// but times; it fails where they differ, and with --replace writes those as they come out now. --quick has files of its own:
+// paperN-quick.jsonl, NAME-quick.md.
 #include <fmt/format.h>
 
 #include <cstdlib>
@@ -14,6 +17,8 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <random>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -38,6 +43,10 @@ struct Arguments {
   std::string command, docs;
   std::vector<Target> targets;
   Settings settings;
+  std::size_t lines = 10;  // repeat
+  double seconds = 1.0;
+  std::optional<std::uint64_t> seed;
+  bool replace = false;
 };
 
 Arguments parse(int argc, char** argv) {
@@ -60,6 +69,14 @@ Arguments parse(int argc, char** argv) {
       result.docs = value();
     else if (word == "--quick")
       result.settings.quick = true;
+    else if (word == "--replace")
+      result.replace = true;
+    else if (word == "--lines")
+      result.lines = std::stoul(value());
+    else if (word == "--seconds")
+      result.seconds = std::stod(value());
+    else if (word == "--seed")
+      result.seed = std::stoull(value());
     else if (word == "--trials")
       result.settings.trials = std::stoi(value());
     else if (word == "--threads")
@@ -75,10 +92,10 @@ Arguments parse(int argc, char** argv) {
       if (result.targets.size() == before) throw UsageError("there is no target " + word + "; caucus-experiments list names them");
     }
   }
-  if (result.command != "list" && result.command != "run" && result.command != "tables")
+  if (result.command != "list" && result.command != "run" && result.command != "tables" && result.command != "repeat")
     throw UsageError(
         "usage: caucus-experiments list | run all|NAME... [--quick] [--data DIR] [--out DIR] [--trials N] [--threads N] | tables "
-        "all|NAME... [--docs FILE]");
+        "all|NAME... [--docs FILE] | repeat all|NAME... [--lines N] [--seconds S] [--seed N] [--replace]");
   if (result.command != "list" && result.targets.empty()) throw UsageError("say which target, or all");
   return result;
 }
@@ -98,20 +115,93 @@ std::string read_text(const std::string& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
+std::string paper_of(const Target& target) { return target.name.substr(0, target.name.find('-')); }
+
+bool makes(const Target& target, const std::string& key) {
+  for (const std::string& prefix : keys_of(target))
+    if (key.starts_with(prefix)) return true;
+  return false;
+}
+
+// How long each target took where its lines say so.
+void list(const Settings& settings) {
+  std::map<std::string, Results> files;
+  for (const Target& target : all_targets()) {
+    const Results& results = files.try_emplace(paper_of(target), settings.out + "/" + paper_of(target) + ".jsonl").first->second;
+    double seconds = 0.0;
+    std::size_t lines = 0, told = 0;
+    for (const auto& [key, line] : results.lines()) {
+      if (!makes(target, key)) continue;
+      ++lines;
+      if (const auto took = recorded_seconds(line)) seconds += *took, ++told;
+    }
+    std::string time = "not run";
+    if (lines > 0 && told == 0) time = "time not recorded";
+    if (told > 0)
+      time = (seconds < 99.5 ? fmt::format("{:.0f} s", seconds) : fmt::format("{:.0f} min", seconds / 60.0)) +
+             (told < lines ? fmt::format(" ({} of {} lines)", told, lines) : std::string());
+    fmt::print("{:18} {:24} {}\n", target.name, time, target.what);
+  }
+}
+
+// Draws lines on file, runs them again and says which come out different. Their number is the exit code's reason.
+std::size_t repeat(const Arguments& arguments) {
+  const Settings& settings = arguments.settings;
+  std::map<std::string, Results> files;
+  std::vector<std::pair<std::string, std::string>> small;  // paper, key
+  for (const Target& target : arguments.targets) {
+    const std::string paper = paper_of(target);
+    const Results& results =
+        files.try_emplace(paper, settings.out + "/" + paper + (settings.quick ? "-quick" : "") + ".jsonl").first->second;
+    for (const auto& [key, line] : results.lines())
+      if (const auto took = recorded_seconds(line); makes(target, key) && took && *took <= arguments.seconds)
+        small.emplace_back(paper, key);
+  }
+  std::sort(small.begin(), small.end());
+  small.erase(std::unique(small.begin(), small.end()), small.end());
+  const std::uint64_t seed = arguments.seed ? *arguments.seed : std::random_device{}();
+  std::shuffle(small.begin(), small.end(), std::mt19937_64(seed));
+  if (small.size() > arguments.lines) small.resize(arguments.lines);
+  for (auto& [paper, results] : files) {
+    std::set<std::string> keys;
+    for (const auto& [of, key] : small)
+      if (of == paper) keys.insert(key);
+    results.repeat(keys);
+    for (const Target& target : arguments.targets)
+      if (paper_of(target) == paper && std::ranges::any_of(keys, [&](const std::string& key) { return makes(target, key); }))
+        target.run(settings, results);
+  }
+  std::size_t different = 0, same = 0;
+  for (auto& [paper, results] : files) {
+    for (const Results::Repeated& one : results.repeated()) {
+      if (one.difference.empty())
+        ++same;
+      else
+        ++different, fmt::print("{} {}: {}\n", paper, one.key, one.difference);
+    }
+    for (const std::string& key : results.not_repeated())
+      ++different, fmt::print("{} {}: no target makes this line any more\n", paper, key);
+    if (arguments.replace) results.replace_different();
+  }
+  fmt::print("{} lines the same, {} different (--seed {})\n", same, different, seed);
+  return different;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) try {
   const Arguments arguments = parse(argc, argv);
   const Settings& settings = arguments.settings;
   if (arguments.command == "list") {
-    for (const Target& target : all_targets()) fmt::print("{:18} {}\n", target.name, target.what);
+    list(settings);
     return 0;
   }
+  if (arguments.command == "repeat") return repeat(arguments) == 0 || arguments.replace ? 0 : 1;
   const std::string suffix = settings.quick ? "-quick" : "";
   std::string docs = arguments.docs.empty() ? std::string() : read_text(arguments.docs);
   std::map<std::string, Results> files;
   for (const Target& target : arguments.targets) {
-    const std::string paper = target.name.substr(0, target.name.find('-'));
+    const std::string paper = paper_of(target);
     Results& results = files.try_emplace(paper, settings.out + "/" + paper + suffix + ".jsonl").first->second;
     if (arguments.command == "run") {
       fmt::print(stderr, "{}: {}\n", target.name, target.what);

@@ -33,6 +33,9 @@ using namespace caucus::pl_mixture;
 using namespace caucus::experiments;
 
 const std::vector<std::string> methods{"em-lsr", "em-cml", "em-gmm", "emm", "em"};
+// Algorithm 5 takes the weights of the groups as given ("prior distribution beta"); ours estimates them unless told not to.
+const std::string given = ", weights given";
+const std::vector<std::string> variants{"em-lsr" + given, "em-cml" + given, "em-gmm" + given, "em-slsr"};
 
 struct Timed {
   Result result;
@@ -42,7 +45,8 @@ struct Timed {
 Timed run_fit(const Dataset& data, const std::string& method, std::size_t components, std::uint64_t seed, int threads) {
   Options options;
   options.components = static_cast<int>(components);
-  options.method = *enum_from_name<Method>(method);
+  options.method = *enum_from_name<Method>(method.substr(0, method.find(", ")));
+  options.estimate_weights = !method.ends_with(given);
   options.init = Init::spectral;
   options.restarts = 1;
   options.standard_errors = Toggle::off;
@@ -73,8 +77,11 @@ void figure1(const Settings& settings, Results& results) {
     for (const std::size_t m : sizes)
       for (int trial = 1; trial <= trials; ++trial) {
         const auto key = [&](const std::string& what) { return fmt::format("figure1/K={}/m={}/trial={}/{}", num, m, trial, what); };
-        if (results.has(key("truth")) &&
-            std::ranges::all_of(methods, [&](const std::string& method) { return results.has(key(method)); }))
+        std::vector<std::string> all_methods = methods;
+        if (trial <= 10 && m <= (num > 3 ? 2000u : 5000u)) all_methods.insert(all_methods.end(), variants.begin(), variants.end());
+        if (results.has(key("truth")) && results.has(key("spectral")) && results.has(key("random")) &&
+            results.has(key("moments")) &&
+            std::ranges::all_of(all_methods, [&](const std::string& method) { return results.has(key(method)); }))
           continue;
         const auto seed = static_cast<std::uint64_t>(trial);
         const Theorem1 drawn = draw_theorem1(n, num, informative, m, seed, settings.threads);
@@ -89,39 +96,42 @@ void figure1(const Settings& settings, Results& results) {
           const double begun = cpu_seconds();
           const Parameters start = pl_mixture::Starts(objective, options, seed).make(init, 0);
           const double seconds = cpu_seconds() - begun;
-          results.add(key(name), {{"part", "figure1"},
-                                  {"K", num},
-                                  {"m", m},
-                                  {"trial", trial},
-                                  {"what", std::string("start ") + name},
-                                  {"error", plackett_luce_distance(start.utilities, truth.utilities, n)},
-                                  {"seconds", seconds}});
+          results.add(key(name), seed,
+                      {{"part", "figure1"},
+                       {"K", num},
+                       {"m", m},
+                       {"trial", trial},
+                       {"what", std::string("start ") + name},
+                       {"error", plackett_luce_distance(start.utilities, truth.utilities, n)},
+                       {"seconds", seconds}});
         }
         if (!results.has(key("truth"))) {  // what is left when the start is no trouble
           const double begun = cpu_seconds();
           const Solution best = run_method(objective, Method::em, Chain::automatic, drawn.parameters, SolveOptions{}, Run{});
-          results.add(key("truth"), {{"part", "figure1"},
-                                     {"K", num},
-                                     {"m", m},
-                                     {"trial", trial},
-                                     {"what", "em from the truth"},
-                                     {"error", plackett_luce_distance(best.parameters.utilities, truth.utilities, n)},
-                                     {"seconds", cpu_seconds() - begun},
-                                     {"loglik", best.loglik}});
+          results.add(key("truth"), seed,
+                      {{"part", "figure1"},
+                       {"K", num},
+                       {"m", m},
+                       {"trial", trial},
+                       {"what", "em from the truth"},
+                       {"error", plackett_luce_distance(best.parameters.utilities, truth.utilities, n)},
+                       {"seconds", cpu_seconds() - begun},
+                       {"loglik", best.loglik}});
         }
-        for (const std::string& method : methods) {
+        for (const std::string& method : all_methods) {
           if (results.has(key(method))) continue;
           const Timed timed = run_fit(data, method, num, seed, settings.threads);
           const double error = plackett_luce_distance(timed.result.parameters.utilities, truth.utilities, n);
-          results.add(key(method), {{"part", "figure1"},
-                                    {"K", num},
-                                    {"m", m},
-                                    {"trial", trial},
-                                    {"what", method},
-                                    {"error", error},
-                                    {"seconds", timed.seconds},
-                                    {"iterations", timed.result.iterations},
-                                    {"loglik", timed.result.loglik}});
+          results.add(key(method), seed,
+                      {{"part", "figure1"},
+                       {"K", num},
+                       {"m", m},
+                       {"trial", trial},
+                       {"what", method},
+                       {"error", error},
+                       {"seconds", timed.seconds},
+                       {"iterations", timed.result.iterations},
+                       {"loglik", timed.result.loglik}});
           std::printf("%s error %.4f, %.2f s\n", key(method).c_str(), error, timed.seconds);
           std::fflush(stdout);
         }
@@ -159,7 +169,9 @@ void table1(const Settings& settings, Results& results) {
     if (settings.quick && election.name != "APA") continue;
     const std::size_t most = settings.quick ? 3 : 10;
     Split outer, inner;
-    for (const std::string& method : methods) {
+    std::vector<std::string> all_methods = methods;
+    if (election.file.ends_with(".soc")) all_methods.insert(all_methods.end(), variants.begin(), variants.end());
+    for (const std::string& method : all_methods) {
       const std::string key = fmt::format("table1/{}/{}", election.name, method);
       if (results.has(key)) continue;
       if (outer.train.rankings.empty()) {
@@ -179,13 +191,14 @@ void table1(const Settings& settings, Results& results) {
       }
       const Timed last = run_fit(outer.train, method, chosen, 1, settings.threads);
       const double test = loglik_of(outer.test, last.result.parameters) / outer.test.rankings.total_weight();
-      results.add(key, {{"part", "table1"},
-                        {"data", election.name},
-                        {"method", method},
-                        {"K", chosen},
-                        {"test", test},
-                        {"seconds_all_K", seconds},
-                        {"seconds", last.seconds}});
+      results.add(key, 1,
+                  {{"part", "table1"},
+                   {"data", election.name},
+                   {"method", method},
+                   {"K", chosen},
+                   {"test", test},
+                   {"seconds_all_K", seconds},
+                   {"seconds", last.seconds}});
       std::printf("%s K = %zu, test %.4f, %.2f s (all K %.1f s)\n", key.c_str(), chosen, test, last.seconds, seconds);
       std::fflush(stdout);
     }
@@ -274,13 +287,14 @@ void figure2(const Settings& settings, Results& results) {
         if (results.has(key(m, method))) continue;
         const Timed timed = run_fit(train, method, 5, 1, settings.threads);
         const double test = loglik_of(split.test, timed.result.parameters) / split.test.rankings.total_weight();
-        results.add(key(m, method), {{"part", "figure2"},
-                                     {"data", source.name},
-                                     {"n", source.n},
-                                     {"m", rows.size()},
-                                     {"method", method},
-                                     {"test", test},
-                                     {"seconds", timed.seconds}});
+        results.add(key(m, method), 1,
+                    {{"part", "figure2"},
+                     {"data", source.name},
+                     {"n", source.n},
+                     {"m", rows.size()},
+                     {"method", method},
+                     {"test", test},
+                     {"seconds", timed.seconds}});
         std::printf("%s test %.4f, %.2f s\n", key(m, method).c_str(), test, timed.seconds);
         std::fflush(stdout);
       }
@@ -372,16 +386,18 @@ Report figure1_report(const Settings&, const Results& results) {
 }
 
 Report table1_report(const Settings&, const Results& results) {
+  std::vector<std::string> all_methods = methods;
+  all_methods.insert(all_methods.end(), variants.begin(), variants.end());
   std::string head = "| data |";
-  for (const std::string& method : methods) head += " " + method + " |";
-  Report report{header_row(head, methods.size()), ""};
+  for (const std::string& method : all_methods) head += " " + method + " |";
+  Report report{header_row(head, all_methods.size()), ""};
   std::vector<std::pair<std::string, std::vector<Series>>> rows;
   for (const Election& election : elections) {
     report.table += "| " + election.name + " |";
     std::vector<Series> dots;  // compared with em here
     const auto em = results.lines().find(fmt::format("table1/{}/em", election.name));
     const double reference = em == results.lines().end() ? 0.0 : em->second["test"].get<double>();
-    for (const std::string& method : methods) {
+    for (const std::string& method : all_methods) {
       const auto found = results.lines().find(fmt::format("table1/{}/{}", election.name, method));
       if (found == results.lines().end()) {
         report.table += " not run |";
@@ -400,7 +416,7 @@ Report table1_report(const Settings&, const Results& results) {
       continue;
     }
     report.table += "| paper |";
-    for (const std::string& method : methods) {
+    for (const std::string& method : all_methods) {
       const auto& row = paper_table1.at(name);
       report.table += row.contains(method) ? " " + row.at(method) + " |" : " |";
       if (row.contains(method) && reference < 0.0)

@@ -62,7 +62,7 @@ void run_starts(const Settings& settings, Results& results) {
       const Result result = fit(data, options, run);
       const double seconds = cpu_seconds() - begun;
       const Parameters start = pl_mixture::Starts(objective, options, seed).make(options.init, 0);
-      results.add(key(variant.name),
+      results.add(key(variant.name), seed,
                   {{"part", "starts"},
                    {"start", variant.name},
                    {"seed", trial},

@@ -64,7 +64,7 @@ void run_figure2(const Settings& settings, Results& results) {
       Json& weights = line[point.estimate] = Json::array();
       for (Eigen::Index j = 0; j < point.lambda.size(); ++j) weights.push_back(brief(point.lambda.data()[j], 4.0));
     }
-    if (!results.has(path_key(a))) results.add(path_key(a), line);
+    if (!results.has(path_key(a))) results.add(path_key(a), run.seed, line);
   }
 }
 
@@ -164,7 +164,7 @@ void run_figure4(const Settings& settings, Results& results) {
       }
       rows.push_back(runs);
     }
-    results.add(panel.key, {{"classes", input.classes}, {"wrong", wrong}, {"rows", rows}});
+    results.add(panel.key, run.seed, {{"classes", input.classes}, {"wrong", wrong}, {"rows", rows}});
   }
 }
 

@@ -135,22 +135,23 @@ void run_college(const Settings& settings, Results& results) {
     };
     for (std::size_t i = 0; i < std::min<std::size_t>(10, clusters.size()); ++i) add(i, i + 1);
     for (std::size_t i = 10; i < clusters.size(); i = std::min(clusters.size(), i + 49)) add(i, std::min(clusters.size(), i + 49));
-    results.add(key, {{"count", count},
-                      {"n", n},
-                      {"sweeps", result.iterations},
-                      {"record", record},
-                      {"clusters", sizes.size()},
-                      {"sizes", sizes},
-                      {"singletons", sizes.size() - static_cast<std::size_t>(at_least(2.0))},
-                      {"tenth_percent", at_least(0.001 * total)},
-                      {"percent", at_least(0.01 * total)},
-                      {"vi", variation_of_information(result.labels, data.truth)},
-                      {"rand", adjusted_rand_index(result.labels, data.truth)},
-                      {"theta_all", mean_theta(result.components, total, 0.0, 2.0)},
-                      {"theta_small", mean_theta(result.components, total, 0.0, 0.05)},
-                      {"theta_large", mean_theta(result.components, total, 0.05, 2.0)},
-                      {"table1", top_courses(result, data)},
-                      {"megabytes", rounded(peak_megabytes(), 4)}});
+    results.add(key, run.seed,
+                {{"count", count},
+                 {"n", n},
+                 {"sweeps", result.iterations},
+                 {"record", record},
+                 {"clusters", sizes.size()},
+                 {"sizes", sizes},
+                 {"singletons", sizes.size() - static_cast<std::size_t>(at_least(2.0))},
+                 {"tenth_percent", at_least(0.001 * total)},
+                 {"percent", at_least(0.01 * total)},
+                 {"vi", variation_of_information(result.labels, data.truth)},
+                 {"rand", adjusted_rand_index(result.labels, data.truth)},
+                 {"theta_all", mean_theta(result.components, total, 0.0, 2.0)},
+                 {"theta_small", mean_theta(result.components, total, 0.0, 0.05)},
+                 {"theta_large", mean_theta(result.components, total, 0.05, 2.0)},
+                 {"table1", top_courses(result, data)},
+                 {"megabytes", rounded(peak_megabytes(), 4)}});
   }
 }
 
@@ -259,13 +260,14 @@ void run_scaling(const Settings& settings, Results& results) {
       clusters.add(static_cast<double>(chain.clusters().size()));
       chain.restore(chain.state());
     }
-    results.add(key, {{"what", one.what},
-                      {"count", one.count},
-                      {"n", one.n},
-                      {"t", one.t},
-                      {"clusters", clusters.mean()},
-                      {"assignments", rounded(assignments.mean(), 4)},
-                      {"centers", rounded(centers.mean(), 4)}});
+    results.add(key, 1,
+                {{"what", one.what},
+                 {"count", one.count},
+                 {"n", one.n},
+                 {"t", one.t},
+                 {"clusters", clusters.mean()},
+                 {"assignments", rounded(assignments.mean(), 4)},
+                 {"centers", rounded(centers.mean(), 4)}});
   }
 }
 

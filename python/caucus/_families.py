@@ -500,6 +500,8 @@ class DirichletProcessMallows(RankingModel):
         restricted scans that prepare a split-merge proposal (0 to 1000)
     start_clusters : int, default 20
         clusters of the random start (1 to 1000000)
+    start_centers : {"fitted", "random"}, default "fitted"
+        centers of the start: drawn given the random clusters, or random too, as in the paper
     center_prior : str, default ""
         a ranking the centers are expected to resemble: item names, best first, comma-separated
     center_strength : number, default 1
@@ -536,8 +538,8 @@ class DirichletProcessMallows(RankingModel):
 
     _family = "dpm"
     _own = ("method", "alpha", "alpha_prior", "nu", "r", "sweeps", "burnin", "chains", "thin", "gibbs_steps", "slice_steps", "center_move",
-        "split_merge", "split_merge_scans", "start_clusters", "center_prior", "center_strength", "auxiliary", "predictive_draws", "draws",
-        "draw_assignments", "draws_cmdstan", "co_clustering", "checkpoint", "checkpoint_every",)
+        "split_merge", "split_merge_scans", "start_clusters", "start_centers", "center_prior", "center_strength", "auxiliary",
+        "predictive_draws", "draws", "draw_assignments", "draws_cmdstan", "co_clustering", "checkpoint", "checkpoint_every",)
 
     def __init__(
         self,
@@ -557,6 +559,7 @@ class DirichletProcessMallows(RankingModel):
         split_merge: float = 0,
         split_merge_scans: float = 3,
         start_clusters: int = 20,
+        start_centers: Literal["fitted", "random"] = "fitted",
         center_prior: str | os.PathLike[str] | Sequence[float] = "",
         center_strength: float = 1,
         auxiliary: int = 3,
@@ -588,6 +591,7 @@ class DirichletProcessMallows(RankingModel):
         self.split_merge = split_merge
         self.split_merge_scans = split_merge_scans
         self.start_clusters = start_clusters
+        self.start_centers = start_centers
         self.center_prior = center_prior
         self.center_strength = center_strength
         self.auxiliary = auxiliary
@@ -750,6 +754,8 @@ class PlackettLuceRegression(RegressionModel):
         smallest a when it is learned (1e-12 to 1000000)
     a_max : number, default 100
         largest a when it is learned (1e-12 to 1000000000)
+    a_step : {"collapsed", "given-weights"}, default "collapsed"
+        gibbs: draw of a with the weights integrated out, or given the weights (mixes slowly)
     folds : int, default 5
         folds of cross-validation for a (2 to 100)
     lasso_shape : number, default 1
@@ -782,8 +788,8 @@ class PlackettLuceRegression(RegressionModel):
     """
 
     _family = "pl-regression"
-    _own = ("method", "a", "b", "iterations", "tolerance", "sweeps", "burnin", "thin", "chains", "draws", "a_min", "a_max", "folds",
-        "lasso_shape", "lasso_rate", "intercept_variance", "checkpoint", "checkpoint_every",)
+    _own = ("method", "a", "b", "iterations", "tolerance", "sweeps", "burnin", "thin", "chains", "draws", "a_min", "a_max", "a_step",
+        "folds", "lasso_shape", "lasso_rate", "intercept_variance", "checkpoint", "checkpoint_every",)
 
     def __init__(
         self,
@@ -800,6 +806,7 @@ class PlackettLuceRegression(RegressionModel):
         draws: int = 1000,
         a_min: float = 0.0001,
         a_max: float = 100,
+        a_step: Literal["collapsed", "given-weights"] = "collapsed",
         folds: int = 5,
         lasso_shape: float = 1,
         lasso_rate: float = 1,
@@ -827,6 +834,7 @@ class PlackettLuceRegression(RegressionModel):
         self.draws = draws
         self.a_min = a_min
         self.a_max = a_max
+        self.a_step = a_step
         self.folds = folds
         self.lasso_shape = lasso_shape
         self.lasso_rate = lasso_rate

@@ -1,7 +1,9 @@
-"""The committed results, tables and documentation agree, and a small table made anew is the committed one.
+"""The committed results, tables and documentation agree, and lines drawn at random, made anew, are the committed ones.
 
 usage: test_experiments.py CAUCUS_EXPERIMENTS SOURCE_FOLDER
 """
+import json
+import os
 import pathlib
 import shutil
 import subprocess
@@ -37,6 +39,33 @@ def test_a_small_table_made_anew_is_the_committed_one(folder):
     call("run", *SMALL, "--quick", "--out", folder)
     for name in SMALL:
         same(folder / f"{name}-quick.md", committed / f"{name}-quick.md")
+
+
+def test_lines_drawn_at_random_are_made_anew(folder):
+    # Times and what made a line may differ, nothing else. Without the data only what is simulated.
+    shutil.copytree(committed, folder / "results")
+    targets = ["all"] if pathlib.Path(os.environ.get("CAUCUS_DATA", "../shared/data")).is_dir() else ["paper2-figure1", "paper3", "paper5-figure6", "paper5-figure7", "paper1-figure1"]
+    drawn = subprocess.run([program, "repeat", *targets, "--lines", "12", "--seconds", "0.3", "--out", folder / "results"], capture_output=True, text=True)
+    assert drawn.returncode == 0 and "12 lines the same, 0 different" in drawn.stdout, drawn.stdout + drawn.stderr
+
+
+def test_a_line_that_was_changed_is_found(folder):
+    shutil.copytree(committed, folder / "results")
+    lines = folder / "results" / "paper3-quick.jsonl"
+    changed = [json.loads(line) for line in lines.read_text().splitlines()]
+    changed[0]["success"] = "000000" if changed[0]["success"] != "000000" else "111111"
+    lines.write_text("".join(json.dumps(line) + "\n" for line in changed))
+    found = subprocess.run([program, "repeat", "paper3-curve", "--quick", "--lines", "100", "--out", folder / "results"], capture_output=True, text=True)
+    assert found.returncode == 1 and changed[0]["key"] + ": /success" in found.stdout, found.stdout + found.stderr
+    call("repeat", "paper3-curve", "--quick", "--lines", "100", "--replace", "--out", folder / "results")
+    assert "0 different" in call("repeat", "paper3-curve", "--quick", "--lines", "100", "--out", folder / "results").stdout
+
+
+def test_a_new_line_says_what_made_it(folder):
+    call("run", "paper3-curve", "--quick", "--out", folder)
+    for line in (folder / "paper3-quick.jsonl").read_text().splitlines():
+        made = json.loads(line)["made"]
+        assert all(made[field] for field in ("commit", "compiler", "cpu", "date")) and "seed" in made and made["cpu_seconds"] >= 0, made
 
 
 def test_a_run_that_was_killed_goes_on(folder):

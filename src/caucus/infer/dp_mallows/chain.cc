@@ -64,7 +64,15 @@ void Chain::start_randomly() {
     cluster.counts.assign(prior_.num_stages(), 0.0);
     if (settings_.method == Method::slice_gibbs) draw_theta_all(cluster);
   }
-  resample_centers();
+  if (settings_.start_centers == StartCenters::fitted) {
+    resample_centers();
+  } else {  // Figures 1 and 5 go on with step 1 at once
+    const auto members = members_by_cluster();
+    for (std::size_t c = 0; c < clusters_.size(); ++c) {
+      center_sampler_.load(points_, members[c], prior_.parameters().center, prior_.parameters().center_weight);
+      update_statistics(clusters_[c]);
+    }
+  }
   fill_table();
 }
 

@@ -25,6 +25,7 @@ struct ChainSettings {
   int split_merge = 0;
   int split_merge_scans = 3;
   int start_clusters = 20;
+  StartCenters start_centers = StartCenters::fitted;
   int auxiliary = 3;
   std::optional<std::pair<double, double>> alpha_prior;  // shape, rate
 };

@@ -51,6 +51,7 @@ ChainSettings chain_settings(const Options& options) {
   settings.split_merge = options.split_merge;
   settings.split_merge_scans = options.split_merge_scans;
   settings.start_clusters = options.start_clusters;
+  settings.start_centers = options.start_centers;
   settings.auxiliary = options.auxiliary;
   if (options.alpha_prior != "none") {
     const std::vector<double> numbers = positive_numbers("alpha-prior", options.alpha_prior);

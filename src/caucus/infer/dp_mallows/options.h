@@ -13,6 +13,7 @@ namespace caucus::dp_mallows {
 
 enum class Method { exact_gibbs, beta_gibbs, slice_gibbs };
 enum class CenterMove { corrected, paper };
+enum class StartCenters { fitted, random };
 
 }  // namespace caucus::dp_mallows
 
@@ -21,6 +22,8 @@ template <>
 inline constexpr std::array<std::string_view, 3> enum_names<dp_mallows::Method>{"exact-gibbs", "beta-gibbs", "slice-gibbs"};
 template <>
 inline constexpr std::array<std::string_view, 2> enum_names<dp_mallows::CenterMove>{"corrected", "paper"};
+template <>
+inline constexpr std::array<std::string_view, 2> enum_names<dp_mallows::StartCenters>{"fitted", "random"};
 }  // namespace caucus
 
 namespace caucus::dp_mallows {
@@ -41,6 +44,7 @@ struct Options {
   int split_merge = 0;
   int split_merge_scans = 3;
   int start_clusters = 20;
+  StartCenters start_centers = StartCenters::fitted;
   std::string center_prior;
   double center_strength = 1.0;
   int auxiliary = 3;
@@ -70,6 +74,8 @@ struct Options {
         field("split-merge", &O::split_merge, 0, 1e6, "split-merge proposals per sweep (Jain and Neal 2007)"),
         field("split-merge-scans", &O::split_merge_scans, 0, 1000, "restricted scans that prepare a split-merge proposal"),
         field("start-clusters", &O::start_clusters, 1, 1e6, "clusters of the random start"),
+        field("start-centers", &O::start_centers,
+              "centers of the start: drawn given the random clusters, or random too, as in the paper"),
         field("center-prior", &O::center_prior,
               "a ranking the centers are expected to resemble: item names, best first, comma-separated"),
         field("center-strength", &O::center_strength, 0, 1e6, "weight of center-prior, in units of nu"),

@@ -274,7 +274,7 @@ void fit_by_gibbs(const RegressionData& data, const ShapeChoice& shape, const Op
   fit.model.b = proper_rate(options);
   std::vector<GibbsChain> chains;
   for (int c = 0; c < options.chains; ++c)
-    chains.emplace_back(data, GibbsOptions{shape.fixed(), options.a_min, options.a_max},
+    chains.emplace_back(data, GibbsOptions{shape.fixed(), options.a_min, options.a_max, options.a_step},
                         RandomStream(run.seed, Purpose::chain, static_cast<std::uint64_t>(c)));
   const std::size_t k = data.num_classes, p = data.num_features();
   const ChainPlan plan = chain_plan(options, k * p);

@@ -111,10 +111,11 @@ void GibbsChain::sweep(bool adapt) {
     sum_log_ratio += rate - log_mass;
   }
   if (!data_.ranking) sum_log_ratio *= static_cast<double>(k);
-  if (!options_.a) update_a(sum_log_ratio, adapt);
+  const bool learn = !options_.a, collapsed = options_.step == ShapeStep::collapsed;
+  if (learn && collapsed) update_a(sum_log_ratio, adapt);
 
   // Eq. (13), in logs.
-  double largest = -infinity;
+  double largest = -infinity, sum_log = 0.0;
   for (std::size_t c = 0; c < k; ++c) {
     const double* log_rate = rate_.data() + (data_.ranking ? c * p : 0);
     double* lambda = lambda_.data() + c * p;
@@ -122,8 +123,10 @@ void GibbsChain::sweep(bool adapt) {
     for (std::size_t j = 0; j < p; ++j) {
       lambda[j] = stream_.log_gamma(a_ + count[j]) - log_rate[j];
       largest = std::max(largest, lambda[j]);
+      sum_log += lambda[j] + log_mass;  // in units of 1 / b
     }
   }
+  if (learn && !collapsed) update_a_given_weights(sum_log, adapt);
   lambda_ = (lambda_.array() - largest).exp();
   lambda_ /= lambda_.sum();
 }
@@ -143,6 +146,18 @@ void GibbsChain::update_a(double sum_log_ratio, bool adapt) {
       if (histogram[n] != 0) sum += histogram[n] * (lgamma(a + static_cast<double>(n)) - log_gamma_a);
     return sum;
   };
+  metropolis(log_target, adapt);
+}
+
+// p(a | lambda) with the scale of lambda kept: prod Gam(lambda; a, b).
+void GibbsChain::update_a_given_weights(double sum_log, bool adapt) {
+  const auto size = static_cast<double>(lambda_.size());
+  metropolis([&](double a) { return a * sum_log - size * boost::math::lgamma(a); }, adapt);
+}
+
+// Steps on log a, which p(a) = 1/a leaves flat.
+template <class LogTarget>
+void GibbsChain::metropolis(const LogTarget& log_target, bool adapt) {
   double now = log_target(a_);
   for (int i = 0; i < metropolis_steps; ++i) {
     const double proposal = a_ * std::exp(std::exp(log_step_) * stream_.normal());

@@ -7,6 +7,7 @@
 
 #include "caucus/base/random.h"
 #include "caucus/infer/checkpoint.h"
+#include "caucus/infer/pl_regression/options.h"
 #include "caucus/model/pl_regression.h"
 
 namespace caucus::pl_regression {
@@ -15,6 +16,7 @@ struct GibbsOptions {
   std::optional<double> a;  // empty: learned under p(a) = 1/a on [a_min, a_max]
   double a_min = 1e-4;
   double a_max = 100.0;
+  ShapeStep step = ShapeStep::collapsed;
 };
 
 class GibbsChain {
@@ -37,6 +39,9 @@ class GibbsChain {
   double winner_strength(const double* w, const double* lambda);
   void pick_runner(const double* w, const double* lambda, double own, std::size_t winner);
   void update_a(double sum_log_ratio, bool adapt);
+  void update_a_given_weights(double sum_log, bool adapt);
+  template <class LogTarget>
+  void metropolis(const LogTarget& log_target, bool adapt);
 
   const RegressionData& data_;
   GibbsOptions options_;

@@ -12,13 +12,16 @@
 namespace caucus::pl_regression {
 
 enum class Method { em, gibbs, variational, logit_lasso };
+enum class ShapeStep { collapsed, given_weights };
 
 }  // namespace caucus::pl_regression
 
 namespace caucus {
 template <>
 inline constexpr std::array<std::string_view, 4> enum_names<pl_regression::Method>{"em", "gibbs", "variational", "logit-lasso"};
-}
+template <>
+inline constexpr std::array<std::string_view, 2> enum_names<pl_regression::ShapeStep>{"collapsed", "given-weights"};
+}  // namespace caucus
 
 namespace caucus::pl_regression {
 
@@ -37,6 +40,7 @@ struct Options {
   int draws = 1000;
   double a_min = 1e-4;
   double a_max = 100.0;
+  ShapeStep a_step = ShapeStep::collapsed;
   int folds = 5;
   double lasso_shape = 1.0;
   double lasso_rate = 1.0;
@@ -61,6 +65,7 @@ struct Options {
         field("draws", &O::draws, 1, 1e6, "draws in the model file that predictions average over"),
         field("a-min", &O::a_min, 1e-12, 1e6, "smallest a when it is learned"),
         field("a-max", &O::a_max, 1e-12, 1e9, "largest a when it is learned"),
+        field("a-step", &O::a_step, "gibbs: draw of a with the weights integrated out, or given the weights (mixes slowly)"),
         field("folds", &O::folds, 2, 100, "folds of cross-validation for a"),
         field("lasso-shape", &O::lasso_shape, 1e-6, 1e6, "logit-lasso: shape of the Gamma prior of theta"),
         field("lasso-rate", &O::lasso_rate, 1e-6, 1e6, "logit-lasso: rate of the Gamma prior of theta"),

@@ -122,16 +122,18 @@ TEST(PlRegressionPosterior, LearnedShapeAgreesWithQuadrature) {
       total += density;
       first += density * a;
     }
-  GibbsChain chain(data, {std::nullopt, 1.0, 6.0}, RandomStream(2, Purpose::chain, 0));
-  constexpr int sweeps = 200000;
-  Average average(sweeps);
-  for (int i = 0; i < 1000; ++i) chain.sweep(true);
-  for (int i = 0; i < sweeps; ++i) {
-    chain.sweep(false);
-    average.add(chain.hyper());
+  for (const ShapeStep step : {ShapeStep::collapsed, ShapeStep::given_weights}) {
+    GibbsChain chain(data, {std::nullopt, 1.0, 6.0, step}, RandomStream(2, Purpose::chain, 0));
+    constexpr int sweeps = 200000;
+    Average average(sweeps);
+    for (int i = 0; i < 1000; ++i) chain.sweep(true);
+    for (int i = 0; i < sweeps; ++i) {
+      chain.sweep(false);
+      average.add(chain.hyper());
+    }
+    EXPECT_LT(average.error(), 0.03);
+    EXPECT_NEAR(average.mean(), first / total, 6.0 * average.error()) << name_of(step);
   }
-  EXPECT_LT(average.error(), 0.03);
-  EXPECT_NEAR(average.mean(), first / total, 6.0 * average.error());
 }
 
 TEST(PlRegressionPosterior, VariationalBoundIsBelowTheEvidenceAndItsMeanIsNear) {
@@ -178,8 +180,8 @@ TEST(PlRegressionVariational, RateOfThePriorDoesNotMatter) {
 
 // Geweke (2004): draws of (a, lambda) from the prior, and from a chain that alternates a sweep with fresh outcomes, have the same
 // law.
-void geweke(RegressionData data, std::size_t ranking_length) {
-  const GibbsOptions options{std::nullopt, 0.3, 3.0};
+void geweke(RegressionData data, std::size_t ranking_length, ShapeStep step = ShapeStep::collapsed) {
+  const GibbsOptions options{std::nullopt, 0.3, 3.0, step};
   const std::size_t k = data.num_classes, p = data.num_features();
   const auto outcomes = [&](const RowMatrix& lambda, RandomStream& stream) {
     if (ranking_length > 0)
@@ -229,6 +231,7 @@ TEST(PlRegressionPosterior, GewekeLabels) {
   data.num_classes = 3;
   data.w = random_features(5, 1, stream);
   geweke(data, 0);
+  geweke(data, 0, ShapeStep::given_weights);
 }
 
 TEST(PlRegressionPosterior, GewekeRankings) {
