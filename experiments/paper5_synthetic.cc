@@ -237,7 +237,7 @@ Report report_figure7(const Settings&, const Results& results) {
               "a = 10 |\n|---|---|---|---|---|---|\n";
         report.table += fmt::format("| {} | {} | {} | {:.2e} | {:.2e} | {:.2e} |\n", n, b - 2, b, e[0].get<double>(),
                                     e[6].get<double>(), e[16].get<double>());
-        Series one{fmt::format("{}", b - 2), {}};
+        Series one{fmt::format("{} (b = {})", b - 2, b), {}};
         for (std::size_t i = 0; i < e.size(); ++i) one.points.push_back({(*line)["a"][i].get<double>(), e[i].get<double>()});
         all.push_back(std::move(one));
       }
