@@ -42,9 +42,12 @@ def test_a_small_table_made_anew_is_the_committed_one(folder):
 
 
 def test_lines_drawn_at_random_are_made_anew(folder):
-    # Times and what made a line may differ, nothing else. Without the data only what is simulated.
-    shutil.copytree(committed, folder / "results")
-    targets = ["all"] if pathlib.Path(os.environ.get("CAUCUS_DATA", "../shared/data")).is_dir() else ["paper2-figure1", "paper3", "paper5-figure6", "paper5-figure7", "paper1-figure1"]
+    # Times and what made a line may differ, nothing else. Lines that do not say what made them may come from older code and are left out. Without the data only what is simulated.
+    (folder / "results").mkdir()
+    for file in committed.glob("*.jsonl"):
+        (folder / "results" / file.name).write_text("".join(line + "\n" for line in file.read_text().splitlines() if "made" in json.loads(line)))
+    simulated = ["paper1-figure1", "paper2-figure1", "paper3", "paper5-figure6", "paper5-figure7", "paper5-figure8"]
+    targets = ["all"] if pathlib.Path(os.environ.get("CAUCUS_DATA", "../shared/data")).is_dir() else simulated
     drawn = subprocess.run([program, "repeat", *targets, "--lines", "12", "--seconds", "0.3", "--out", folder / "results"], capture_output=True, text=True)
     assert drawn.returncode == 0 and "12 lines the same, 0 different" in drawn.stdout, drawn.stdout + drawn.stderr
 
@@ -58,20 +61,17 @@ def test_a_line_that_was_changed_is_found(folder):
     found = subprocess.run([program, "repeat", "paper3-curve", "--quick", "--lines", "100", "--out", folder / "results"], capture_output=True, text=True)
     assert found.returncode == 1 and changed[0]["key"] + ": /success" in found.stdout, found.stdout + found.stderr
     call("repeat", "paper3-curve", "--quick", "--lines", "100", "--replace", "--out", folder / "results")
-    assert "0 different" in call("repeat", "paper3-curve", "--quick", "--lines", "100", "--out", folder / "results").stdout
-
-
-def test_a_new_line_says_what_made_it(folder):
-    call("run", "paper3-curve", "--quick", "--out", folder)
-    for line in (folder / "paper3-quick.jsonl").read_text().splitlines():
-        made = json.loads(line)["made"]
-        assert all(made[field] for field in ("commit", "compiler", "cpu", "date")) and "seed" in made and made["cpu_seconds"] >= 0, made
+    mended = [json.loads(line)["success"] for line in lines.read_text().splitlines()]
+    assert mended == [json.loads(line)["success"] for line in (committed / "paper3-quick.jsonl").read_text().splitlines()]
 
 
 def test_a_run_that_was_killed_goes_on(folder):
     call("run", "paper3-curve", "--quick", "--out", folder)
     lines = folder / "paper3-quick.jsonl"
     whole = lines.read_text()
+    for line in whole.splitlines():  # each says what made it
+        made = json.loads(line)["made"]
+        assert all(made[field] for field in ("commit", "compiler", "cpu", "date")) and "seed" in made and made["cpu_seconds"] >= 0, made
     lines.write_text(whole[: len(whole) // 2])  # in the middle of a line
     call("run", "paper3-curve", "--quick", "--out", folder)
     same(folder / "paper3-curve-quick.md", committed / "paper3-curve-quick.md")
