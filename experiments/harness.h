@@ -1,19 +1,26 @@
 // What the experiments share: results that survive a stop, tables and line charts.
 #pragma once
 
+#include <fcntl.h>
 #include <fmt/core.h>
 #include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "caucus/base/error.h"
+#include "caucus/io/descriptor.h"
 
 namespace caucus::experiments {
 
@@ -25,34 +32,91 @@ struct Settings {
   int trials = 0, threads = 1;  // trials 0: the paper's number
 };
 
-// One unit of work is one line of a JSON-lines file, found by its key: what is there is not run again.
+// One unit of work is one line of a JSON-lines file, found by its key: what is there is not run again. Several processes may work on
+// one file, however they were started: whoever asks first for a key that is not there has it to do, and the others leave it. A
+// process that dies gives back what it had.
 class Results {
  public:
-  explicit Results(std::filesystem::path file) : file_(std::move(file)) {
+  explicit Results(std::filesystem::path file) : file_(std::move(file)), claims_(file_.string() + ".claims") {
     if (file_.has_parent_path()) std::filesystem::create_directories(file_.parent_path());
-    std::ifstream in(file_);
-    for (std::string line; std::getline(in, line);) {
-      // A run that was killed while writing leaves half a line; what is added must not join it.
-      half_line_ = in.eof();
+    read();
+  }
+  Results(const Results&) = delete;
+  Results& operator=(const Results&) = delete;
+  ~Results() {
+    for (const auto& claim : mine_) give_back(claim.first, claim.second);
+    std::error_code in_use;
+    std::filesystem::remove(claims_, in_use);  // the last one does
+  }
+
+  bool has(const std::string& key) const { return lines_.contains(key); }
+  // Is it there, or another process's to do? If not, it is this one's now.
+  bool has(const std::string& key) {
+    if (mine_.contains(key)) return false;
+    if (lines_.contains(key)) return true;
+    std::filesystem::create_directories(claims_);
+    const int claim = ::open(place_of(key).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (claim < 0 || ::flock(claim, LOCK_EX | LOCK_NB) != 0) {
+      if (claim >= 0) ::close(claim);
+      return claim >= 0;  // where no claims can be made, this process is alone
+    }
+    read();  // it may have been done in the meantime
+    if (lines_.contains(key)) {
+      give_back(key, claim);
+      return true;
+    }
+    mine_[key] = claim;
+    return false;
+  }
+  void add(const std::string& key, Json values) {
+    values["key"] = key;
+    append(values.dump() + "\n");
+    lines_[key] = std::move(values);
+    if (const auto claim = mine_.find(key); claim != mine_.end()) {
+      give_back(key, claim->second);
+      mine_.erase(claim);
+    }
+  }
+  const std::map<std::string, Json>& lines() const { return lines_; }
+  // What other processes have added.
+  void read() {
+    std::ifstream in(file_, std::ios::binary);
+    in.seekg(read_);
+    for (std::string line; std::getline(in, line) && !in.eof();) {  // half a line is no line, or not yet
+      read_ += static_cast<std::streamoff>(line.size()) + 1;
       Json one = Json::parse(line, nullptr, false);
       if (!one.is_object() || !one.contains("key")) continue;
       const auto key = one["key"].get<std::string>();
       lines_[key] = std::move(one);
     }
   }
-  bool has(const std::string& key) const { return lines_.contains(key); }
-  void add(const std::string& key, Json values) {
-    values["key"] = key;
-    std::ofstream(file_, std::ios::app) << (half_line_ ? "\n" : "") << values.dump() << std::endl;
-    half_line_ = false;
-    lines_[key] = std::move(values);
-  }
-  const std::map<std::string, Json>& lines() const { return lines_; }
 
  private:
-  std::filesystem::path file_;
+  void append(std::string text) const {
+    const int out = ::open(file_.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+    if (out < 0) throw IoError(fmt::format("{}: cannot be written", file_.string()));
+    ::flock(out, LOCK_EX);
+    // A run that was killed while writing leaves half a line; what is added must not join it.
+    const off_t size = ::lseek(out, 0, SEEK_END);
+    char last = '\n';
+    if (size > 0 && ::pread(out, &last, 1, size - 1) == 1 && last != '\n') text.insert(0, "\n");
+    const bool whole = write_full(out, text.data(), text.size());
+    ::close(out);
+    if (!whole) throw IoError(fmt::format("{}: cannot be written", file_.string()));
+  }
+  std::string place_of(const std::string& key) const {
+    return fmt::format("{}/{:016x}", claims_.string(), std::hash<std::string>{}(key));
+  }
+  void give_back(const std::string& key, int claim) {
+    std::error_code gone;
+    std::filesystem::remove(place_of(key), gone);
+    ::close(claim);
+  }
+
+  std::filesystem::path file_, claims_;
   std::map<std::string, Json> lines_;
-  bool half_line_ = false;  // the file ends without a line break
+  std::map<std::string, int> mine_;  // what this process has to do: files it holds
+  std::streamoff read_ = 0;
 };
 
 inline double cpu_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }

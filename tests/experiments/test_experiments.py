@@ -2,6 +2,7 @@
 
 usage: test_experiments.py CAUCUS_EXPERIMENTS SOURCE_FOLDER
 """
+import json
 import pathlib
 import shutil
 import subprocess
@@ -49,6 +50,18 @@ def test_a_run_that_was_killed_goes_on(folder):
     before = lines.read_text()
     call("run", "paper3-curve", "--quick", "--out", folder)
     assert lines.read_text() == before, "what was there was run again"
+
+
+def test_several_processes_share_the_work(folder):
+    words = [program, "run", "paper3-curve", "--quick", "--out", str(folder)]
+    processes = [subprocess.Popen(words, stderr=subprocess.DEVNULL) for _ in range(3)]
+    assert all(process.wait() == 0 for process in processes)
+    lines = (folder / "paper3-quick.jsonl").read_text().splitlines()
+    keys = [json.loads(line)["key"] for line in lines]
+    assert len(keys) == len(set(keys)), "some units were done twice"
+    call("tables", "paper3-curve", "--quick", "--out", folder)
+    same(folder / "paper3-curve-quick.md", committed / "paper3-curve-quick.md")
+    assert not (folder / "paper3-quick.jsonl.claims").exists()
 
 
 def test_errors_say_what_is_wrong(folder):
