@@ -5,6 +5,7 @@ Usage: test_mpi.py PATH-TO-CAUCUS PATH-TO-CAUCUS-MPI PATH-TO-REPOSITORY
 """
 import json
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -63,6 +64,39 @@ class Mpi(unittest.TestCase):
         self.same("mallows", ["fit", self.cds, "--family", "mallows", "-k", "2"], ranks=(2, 3))
         self.same("gmallows", ["fit", self.cds, "--family", "gmallows", "-k", "2"], ranks=(2,))
 
+    def test_chains_and_samples(self):
+        draws = self.path("draws.soc")
+        run("sample", self.path("truth.json"), "-n", "300", "--seed", "4", "--out", draws)
+        self.same("dpm", ["fit", draws, "--family", "dpm", "--chains", "3", "--sweeps", "30", "--burnin", "10"], ranks=(2, 5))
+        self.same("bootstrap", ["fit", draws, "-k", "2", "--bootstrap", "20"], ranks=(3,))
+        self.same("stability", ["fit", draws, "--family", "mallows", "-k", "2", "--bootstrap", "10"], ranks=(2,))
+        self.same("ebms", ["fit", draws, "--family", "ebms"], ranks=(3,))
+
+    def test_regression(self):
+        table = self.path("table.csv")
+        draw = random.Random(2)
+        with open(table, "w", encoding="utf-8") as file:
+            file.write("x,y,kind\n")
+            for _ in range(4000):
+                x, y = draw.random(), draw.random()
+                file.write(f"{x},{y},{'abc'[min(2, int(2 * x + y + draw.random()))]}\n")
+        for method in ("em", "variational", "gibbs"):
+            more = ["--sweeps", "40", "--burnin", "10", "--chains", "2"] if method == "gibbs" else []
+            self.same(method, ["regress", table, "--target", "kind", "--method", method, *more], ranks=(2, 3))
+
+    def test_a_chain_goes_on_from_its_checkpoint(self):
+        draws, out = self.path("few.soc"), [self.path("chain1.json"), self.path("chain2.json")]
+        run("sample", self.path("truth.json"), "-n", "200", "--seed", "9", "--out", draws)
+        words = ["fit", draws, "--family", "dpm", "--chains", "3", "--burnin", "10", "-q", "--threads", "1"]
+        run(*words, "--sweeps", "60", "--out", out[0])
+        state = self.path("chain.ckpt")
+        mpirun(2, *words, "--sweeps", "60", "--time-limit", "0.2", "--checkpoint", state, "--out", out[1], expect=None)
+        mpirun(3, *words, "--sweeps", "60", "--checkpoint", state, "--out", out[1])
+        models = [without_time(path) for path in out]
+        for model in models:
+            model["fit"]["options"] = None
+        self.assertEqual(*models)
+
     def test_select_and_compare(self):
         self.same("select", ["select", self.town, "-k", "1..3"], ranks=(2, 3))
         out = [self.path("c1.json"), self.path("c2.json")]
@@ -79,9 +113,11 @@ class Mpi(unittest.TestCase):
 
     def test_what_is_not_shared_is_refused_by_name(self):
         self.assertIn("info is for one process", mpirun(2, "info", self.town, expect=None).stderr)
-        done = mpirun(2, "fit", self.town, "--family", "dpm", expect=None)
-        self.assertNotEqual(done.returncode, 0)
-        self.assertIn("dpm", done.stderr)
+        for words in (["--family", "kde"], ["-k", "2", "--method", "gibbs"]):
+            done = mpirun(2, "fit", self.town, *words, expect=None)
+            self.assertNotEqual(done.returncode, 0)
+            self.assertIn(words[-1], done.stderr)
+            self.assertIn("run it with caucus", done.stderr)
 
     def test_errors_are_said_once(self):
         done = mpirun(3, "fit", "/nowhere.soi", expect=None)

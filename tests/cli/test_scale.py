@@ -35,7 +35,7 @@ def without_time(path):
 
     def strip(value):
         if isinstance(value, dict):
-            return {k: strip(v) for k, v in value.items() if k not in ("seconds", "command", "file", "source", "path", "threads")}
+            return {k: strip(v) for k, v in value.items() if k not in ("seconds", "command", "file", "source", "path", "threads", "checkpoint", "checkpoint-every")}
         return [strip(v) for v in value] if isinstance(value, list) else value
 
     return strip(model)

@@ -100,9 +100,9 @@ void finish(FitResult& result, const Dataset& data, const MallowsMixtureOptions&
   }
   const EmOptions em{options.iterations, options.tolerance, options.accelerate};
   if (!stopped && options.bootstrap > 0)
-    result.stability =
-        voters ? bootstrap_voters(data, result.parameters, em, make_engine, options.bootstrap, run.alone())
-               : bootstrap(data.rankings, data.num_items(), result.parameters, em, make_engine, options.bootstrap, run.alone());
+    result.stability = voters
+                           ? bootstrap_voters(data, result.parameters, em, make_engine, options.bootstrap, run)
+                           : bootstrap(data.rankings, data.num_items(), result.parameters, em, make_engine, options.bootstrap, run);
 
   warn_about_groups(result, data.num_items(), size);
   if (result.starts.finished > 1 && result.starts.agreeing < 2 && !stopped)
