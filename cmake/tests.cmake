@@ -49,6 +49,10 @@ add_test(NAME command_line COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/t
 if(NOT CAUCUS_SANITIZE)  # it bounds memory, which sanitizers do not live with
   add_test(NAME abuse COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/cli/test_abuse.py $<TARGET_FILE:caucus_cli> ${PROJECT_SOURCE_DIR})
 endif()
+add_test(NAME scale COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/cli/test_scale.py $<TARGET_FILE:caucus_cli> ${PROJECT_SOURCE_DIR})
+if(CAUCUS_HAS_MPI)
+  add_test(NAME mpi COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/cli/test_mpi.py $<TARGET_FILE:caucus_cli> $<TARGET_FILE:caucus_mpi> ${PROJECT_SOURCE_DIR})
+endif()
 add_test(NAME command_line_data COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/cli/test_data.py $<TARGET_FILE:caucus_cli>)
 add_test(NAME command_line_voters COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/cli/test_voters.py $<TARGET_FILE:caucus_cli>)
 add_test(NAME command_line_shared COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/cli/test_commands.py $<TARGET_FILE:caucus_cli> ${PROJECT_SOURCE_DIR})

@@ -1,8 +1,15 @@
 // Results on file: what made a line, and whether it comes out the same again.
 #include "harness.h"
 
-#include <fstream>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
 
+#include <fstream>
+#include <functional>
+
+#include "caucus/base/error.h"
+#include "caucus/io/descriptor.h"
 #include "caucus_commit.h"
 
 namespace caucus::experiments {
@@ -107,12 +114,21 @@ std::vector<std::string> keys_of(const Target& target) {
   return {target.name.substr(target.name.find('-') + 1) + "/"};
 }
 
-Results::Results(std::filesystem::path file) : file_(std::move(file)) {
+Results::Results(std::filesystem::path file) : file_(std::move(file)), claims_(file_.string() + ".claims") {
   if (file_.has_parent_path()) std::filesystem::create_directories(file_.parent_path());
-  std::ifstream in(file_);
-  for (std::string line; std::getline(in, line);) {
-    // A run that was killed while writing leaves half a line; what is added must not join it.
-    half_line_ = in.eof();
+  read();
+}
+Results::~Results() {
+  for (const auto& [key, claim] : mine_) give_back(key, claim);
+  std::error_code in_use;
+  std::filesystem::remove(claims_, in_use);  // the last one does
+}
+
+void Results::read() {
+  std::ifstream in(file_, std::ios::binary);
+  in.seekg(read_);
+  for (std::string line; std::getline(in, line) && !in.eof();) {  // half a line is no line, or not yet
+    read_ += static_cast<std::streamoff>(line.size()) + 1;
     Json one = Json::parse(line, nullptr, false);
     if (!one.is_object() || !one.contains("key")) continue;
     const auto key = one["key"].get<std::string>();
@@ -121,9 +137,23 @@ Results::Results(std::filesystem::path file) : file_(std::move(file)) {
   }
 }
 
-bool Results::has(const std::string& key) const {
+bool Results::has(const std::string& key) {
   if (repeating_ ? !again_.contains(key) : lines_.contains(key)) return true;
   asked_ = cpu_seconds();
+  if (repeating_ || mine_.contains(key)) return false;
+  std::filesystem::create_directories(claims_);
+  const int claim = ::open(place_of(key).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  if (claim < 0) return false;  // where no claims can be made, this process is alone
+  if (::flock(claim, LOCK_EX | LOCK_NB) != 0) {
+    ::close(claim);
+    return true;
+  }
+  read();  // it may have been done in the meantime
+  if (lines_.contains(key)) {
+    give_back(key, claim);
+    return true;
+  }
+  mine_[key] = claim;
   return false;
 }
 
@@ -135,10 +165,34 @@ void Results::add(const std::string& key, std::uint64_t seed, Json values) {
     if (again_.erase(key) > 0) repeated_.push_back({key, difference(lines_.at(key), values, ""), std::move(values)});
     return;
   }
-  std::ofstream(file_, std::ios::app) << (half_line_ ? "\n" : "") << values.dump() << std::endl;
-  half_line_ = false;
+  append(values.dump() + "\n");
   if (!lines_.contains(key)) order_.push_back(key);
   lines_[key] = std::move(values);
+  if (const auto claim = mine_.find(key); claim != mine_.end()) {
+    give_back(key, claim->second);
+    mine_.erase(claim);
+  }
+}
+
+void Results::append(std::string text) const {
+  const int out = ::open(file_.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+  if (out < 0) throw IoError(fmt::format("{}: cannot be written", file_.string()));
+  ::flock(out, LOCK_EX);
+  // A run that was killed while writing leaves half a line; what is added must not join it.
+  const off_t size = ::lseek(out, 0, SEEK_END);
+  char last = '\n';
+  if (size > 0 && ::pread(out, &last, 1, size - 1) == 1 && last != '\n') text.insert(0, "\n");
+  const bool whole = write_full(out, text.data(), text.size());
+  ::close(out);
+  if (!whole) throw IoError(fmt::format("{}: cannot be written", file_.string()));
+}
+std::string Results::place_of(const std::string& key) const {
+  return fmt::format("{}/{:016x}", claims_.string(), std::hash<std::string>{}(key));
+}
+void Results::give_back(const std::string& key, int claim) {
+  std::error_code gone;
+  std::filesystem::remove(place_of(key), gone);
+  ::close(claim);
 }
 
 void Results::repeat(std::set<std::string> keys) {

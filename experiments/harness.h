@@ -28,16 +28,24 @@ struct Settings {
 };
 
 // One unit of work is one line of a JSON-lines file, found by its key: what is there is not run again. Each line says under "made"
-// what made it: commit, compiler, CPU, date, seed and CPU seconds.
+// what made it: commit, compiler, CPU, date, seed and CPU seconds. Several processes may work on one file, however they were
+// started: whoever asks first for a key that is not there has it to do, and the others leave it. A process that dies gives back
+// what it had.
 class Results {
  public:
   explicit Results(std::filesystem::path file);
+  Results(const Results&) = delete;
+  Results& operator=(const Results&) = delete;
+  ~Results();
 
-  // Whether the work of this key is done. After "no" the caller does it and adds it.
-  bool has(const std::string& key) const;
+  bool has(const std::string& key) const { return lines_.contains(key); }
+  // Is it there, or another process's to do? If not, it is this one's now: the caller does it and adds it.
+  bool has(const std::string& key);
   // `seed`: what the work's random numbers start from.
   void add(const std::string& key, std::uint64_t seed, Json values);
   const std::map<std::string, Json>& lines() const { return lines_; }
+  // What other processes have added.
+  void read();
 
   // From now on only these keys are not there, and add() compares with the line on file instead of writing one. All but times, and
   // what made it, must be the same.
@@ -53,14 +61,19 @@ class Results {
   void replace_different();
 
  private:
-  std::filesystem::path file_;
+  void append(std::string text) const;
+  std::string place_of(const std::string& key) const;
+  void give_back(const std::string& key, int claim);
+
+  std::filesystem::path file_, claims_;
   std::map<std::string, Json> lines_;
   std::vector<std::string> order_;
-  bool half_line_ = false;  // the file ends without a line break
+  std::map<std::string, int> mine_;  // what this process has to do: files it holds
+  std::streamoff read_ = 0;
   bool repeating_ = false;
   std::set<std::string> again_;
   std::vector<Repeated> repeated_;
-  mutable double asked_ = 0.0;  // CPU seconds when has() last said no
+  double asked_ = 0.0;  // CPU seconds when has() last said no
 };
 
 // CPU seconds a line says it took; none: it does not say.

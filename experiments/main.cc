@@ -5,7 +5,8 @@
 //   caucus-experiments tables all|NAME... [--quick] [--out DIR] [--docs FILE]
 //   caucus-experiments repeat all|NAME... [--lines N] [--seconds S] [--seed N] [--replace] [--quick] [--data DIR] [--out DIR]
 //
-// `run` does what is not yet in OUT/paperN.jsonl, one line per unit of work, so a run that was stopped goes on; then it writes
+// `run` does what is not yet in OUT/paperN.jsonl, one line per unit of work, so a run that was stopped goes on, and several processes
+// share what is left (mpirun -n 8 caucus-experiments run paper1 --threads 1, or just start it again); then it writes
 // OUT/NAME.md and OUT/NAME.svg. `tables` only writes these, and with --docs also puts each table between the lines
 // "<!-- NAME -->" and "<!-- end -->" of FILE. `repeat` draws N lines that took at most S seconds, runs them again and compares all
 // but times; it fails where they differ, and with --replace writes those as they come out now. --quick has files of its own:
@@ -212,6 +213,7 @@ int main(int argc, char** argv) try {
         fmt::print(stderr, "{}: skipped, {}\n", target.name, missing.what());
       }
     }
+    results.read();
     const Report report = target.report(settings, results);
     if (!report.table.empty()) write_file(settings.out + "/" + target.name + suffix + ".md", report.table);
     if (!report.svg.empty()) write_file(settings.out + "/" + target.name + suffix + ".svg", report.svg);

@@ -11,8 +11,8 @@ import subprocess
 import sys
 
 CAUCUS, SOURCE = sys.argv[1], pathlib.Path(sys.argv[2])
-# Flags of other programs: cmake, ctest, git, and the experiments' own.
-FOREIGN = {"--build", "--install", "--preset", "--target", "--prefix", "--flag",  # and a browser's:
+# Flags of other programs: cmake, ctest, git, Slurm, and the experiments' own.
+FOREIGN = {"--build", "--install", "--preset", "--target", "--prefix", "--flag", "--requeue",  # and a browser's:
            "--headless", "--no-sandbox", "--print-to-pdf", "--screenshot", "--window-size"}
 FLAG = re.compile(r"(?<![\w-])--[a-z](?:-?[a-z0-9])*(?![\w/>-])")  # not the arrows of a drawing
 

@@ -9,7 +9,7 @@ build=(g++ cmake ninja-build ccache
        nlohmann-json3-dev libfast-float-dev libxxhash-dev libzstd-dev zlib1g-dev
        nodejs npm)
 python=(python3 python3-dev python3-venv)
-test=(libgtest-dev libbenchmark-dev librapidcheck-dev python3 python3-jsonschema clang-16 libclang-rt-16-dev clang-format-16 clang-tidy-16)
+test=(libopenmpi-dev openmpi-bin libgtest-dev libbenchmark-dev librapidcheck-dev python3 python3-jsonschema clang-16 libclang-rt-16-dev clang-format-16 clang-tidy-16)
 browser=(chromium fonts-dejavu-core)
 
 packages=("${build[@]}")

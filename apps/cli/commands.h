@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "caucus/infer/journal.h"
 #include "caucus/io/io.h"
 #include "caucus/service/model_file.h"
 #include "console.h"
@@ -59,6 +60,13 @@ DataFlags recall(const Context& context, const DataFlags& flags, const std::opti
 // Reads a data file for a model: read as the model's data were, unlisted items as the model says, items matched by name, kind
 // checked.
 Dataset read_data_for(const Context& context, const DataFlags& flags, const LoadedModel& loaded, const std::string& model_path);
+
+// --checkpoint, --checkpoint-every, --resume.
+void add_checkpoint_flags(CLI::App& command, JournalPlan& plan);
+// Throws UsageError where the flags do not go together.
+void check_checkpoint_flags(const JournalPlan& plan);
+// What every command that fits has in common.
+Run make_run(const Context& context, std::uint64_t seed, double time_limit, Observer& observer);
 
 // Where these ballots cannot tell groups apart: says so, and returns the words.
 std::optional<std::string> warn_no_groups(const Context& context, const Dataset& data);

@@ -22,11 +22,14 @@ struct Context {
   bool quiet = false;
   bool no_color = false;
   int threads = 0;
+  Collective* ranks = nullptr;  // other processes of this run
   std::string command_line;
   std::vector<std::string> arguments;  // its words after the program's name
   int exit_code = Exit::ok;
   mutable std::set<std::string, std::less<>> warned;  // so that no warning is given twice
 
+  // Of several processes one reads the command's words aloud and writes its files.
+  bool is_root() const { return ranks == nullptr || ranks->rank() == 0; }
   bool color_stdout() const;
   bool color_stderr() const;
 };

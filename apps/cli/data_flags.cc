@@ -93,6 +93,33 @@ std::optional<std::string> warn_no_groups(const Context& context, const Dataset&
   return why;
 }
 
+void add_checkpoint_flags(CLI::App& command, JournalPlan& plan) {
+  command.add_option("--checkpoint", plan.path, "keep what was done in this file, so that --resume goes on from there")
+      ->type_name("FILE")
+      ->group("Checkpoints");
+  command.add_option("--checkpoint-every", plan.every, "seconds between two writes")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str()
+      ->group("Checkpoints");
+  command
+      .add_flag("--resume", plan.resume, "go on from the checkpoint if there is one; the result is that of a run without a break")
+      ->group("Checkpoints");
+}
+
+void check_checkpoint_flags(const JournalPlan& plan) {
+  if (plan.resume && plan.path.empty()) throw UsageError("--resume needs --checkpoint FILE, the file to go on from");
+}
+
+Run make_run(const Context& context, std::uint64_t seed, double time_limit, Observer& observer) {
+  Run run;
+  run.seed = seed;
+  run.threads = context.threads;
+  run.observer = &observer;
+  run.ranks = context.ranks;
+  if (time_limit > 0.0) run.time_limit = time_limit;
+  return run;
+}
+
 std::string temporary_folder() {
   std::error_code none;
   const std::filesystem::path folder = std::filesystem::temp_directory_path(none);

@@ -25,6 +25,7 @@ struct FitFlags {
   double time_limit = 0.0;
   std::string out;
   ReportFlags report;
+  JournalPlan checkpoint;
   // Values of the families' own options, by name; only those given on the command line are passed on.
   std::map<std::string, std::string> values;
 };
@@ -104,6 +105,14 @@ OptionMap given_options(const FitFlags& flags, const CLI::App& command) {
   return options;
 }
 
+// Hands the file on to a family that has checkpoints of its own; it goes on from the file where there is one.
+bool request_own_checkpoint(const FitFlags& flags, const CLI::App& command, OptionMap& options) {
+  if (!find_family(flags.family).info().has_option("checkpoint")) return false;
+  options["checkpoint"] = flags.checkpoint.path;
+  if (command.count("--checkpoint-every") > 0) options["checkpoint-every"] = fmt::format("{:g}", flags.checkpoint.every);
+  return true;
+}
+
 void run_fit(const FitFlags& flags, const CLI::App& command, Context& context) {
   const bool words = wants_text(context, {flags.out, flags.report.path});
   service::FitRequest request;
@@ -112,6 +121,10 @@ void run_fit(const FitFlags& flags, const CLI::App& command, Context& context) {
   request.paths = data_paths(flags.data);
   request.reading = read_options(flags.data);
   request.reading.rows_are_voters = request.options.contains("membership");
+  check_checkpoint_flags(flags.checkpoint);
+  // A family may keep the state of its chains itself.
+  if (flags.checkpoint.path.empty() || !request_own_checkpoint(flags, command, request.options))
+    request.checkpoint = flags.checkpoint;
   request.keep_data = flags.report.wanted();  // a report shows the rankings again
   request.spool_folder = temporary_folder();
   const bool choose = service::settle_components(request);
@@ -128,11 +141,7 @@ void run_fit(const FitFlags& flags, const CLI::App& command, Context& context) {
   if (!choose && service::goes_by(request)) guard.emplace();
   {
     ProgressObserver observer(context);
-    Run run;
-    run.seed = flags.seed;
-    run.threads = context.threads;
-    run.observer = &observer;
-    if (flags.time_limit > 0.0) run.time_limit = flags.time_limit;
+    const Run run = make_run(context, flags.seed, flags.time_limit, observer);
     if (choose) {
       service::ChosenFit chosen = service::choose_and_fit(request, run);
       fitted = std::move(chosen.fit);
@@ -142,6 +151,7 @@ void run_fit(const FitFlags& flags, const CLI::App& command, Context& context) {
     }
   }
   guard.reset();
+  if (!context.is_root()) return;
   if (no_groups) fitted.summary.warnings.insert(fitted.summary.warnings.begin(), *no_groups);
   const std::shared_ptr<const FittedModel> model = std::move(fitted.model);
   const auto text = [&](Record extra) {
@@ -188,9 +198,11 @@ void add_fit(CLI::App& app, Context& context) {
       ->capture_default_str();
   add_run_flags(*command, *flags, context,
                 {.time_limit = "stop after this many seconds with the best result so far", .out = "write the model to this file"});
+  add_checkpoint_flags(*command, flags->checkpoint);
   const std::string only = family_of_help(context.arguments);
   for (const SharedOption& option : collect_options(only)) {
     const OptionInfo& info = option.infos[0];
+    if (info.name.starts_with("checkpoint")) continue;  // above
     const bool everywhere = !only.empty() || option.families.size() == families().size();
     const std::string flag = info.name == "components" ? "-k,--components" : "--" + info.name;
     const std::string group = everywhere ? "Model" : fmt::format("Model ({})", fmt::join(option.families, ", "));

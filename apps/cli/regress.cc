@@ -139,14 +139,10 @@ void run_regress(const RegressFlags& flags, const CLI::App& command, Context& co
   service::RegressResult result;
   {
     ProgressObserver observer(context);
-    Run run;
-    run.seed = flags.seed;
-    run.threads = context.threads;
-    run.observer = &observer;
-    if (flags.time_limit > 0.0) run.time_limit = flags.time_limit;
-    result = service::regress(request, run);
+    result = service::regress(request, make_run(context, flags.seed, flags.time_limit, observer));
   }
   guard.reset();
+  if (!context.is_root()) return;
   if (!result.path.empty()) write_path(flags, result, context);
   const std::string model = model_text(result, result.data, {CAUCUS_VERSION, context.command_line});
   if (!flags.out.empty()) write_file(flags.out, model);

@@ -91,17 +91,9 @@ struct SelectFlags {
   double time_limit = 0.0;
 };
 
-Run make_run(const Context& context, std::uint64_t seed, double time_limit, Observer& observer) {
-  Run run;
-  run.seed = seed;
-  run.threads = context.threads;
-  run.observer = &observer;
-  if (time_limit > 0.0) run.time_limit = time_limit;
-  return run;
-}
-
 void run_select(SelectFlags& flags, Context& context) {
   const bool text = wants_text(context, {flags.out, flags.report.path});
+  check_checkpoint_flags(flags.request.checkpoint);
   flags.request.candidates = parse_candidates(flags.candidates);
   flags.request.criterion = *enum_from_name<Criterion>(flags.criterion);
   flags.request.options = parse_settings(flags.settings);
@@ -117,6 +109,7 @@ void run_select(SelectFlags& flags, Context& context) {
     if (no_groups && selection.chosen_k > 1)
       selection.chosen.summary.warnings.insert(selection.chosen.summary.warnings.begin(), *no_groups);
   }
+  if (!context.is_root()) return;
   const Record selected_record = record_of(selection);
   const std::string model = model_text(
       *selection.chosen.model, &selection.chosen.summary, facts_of(data), {CAUCUS_VERSION, context.command_line},
@@ -200,6 +193,7 @@ std::string show_comparison(const Comparison& comparison, const Context& context
 void run_compare(CompareFlags& flags, Context& context) {
   const bool text = wants_text(context, {flags.out, flags.report.path});
   for (const std::string& one : flags.contenders) flags.request.contenders.push_back(parse_contender(one));
+  check_checkpoint_flags(flags.request.checkpoint);
   flags.request.candidates = parse_candidates(flags.candidates);
   flags.request.reset_peak_memory = reset_peak_memory;
   flags.request.peak_memory_bytes = peak_memory_bytes;
@@ -210,6 +204,7 @@ void run_compare(CompareFlags& flags, Context& context) {
     ProgressObserver observer(context);
     comparison = compare(data, flags.request, make_run(context, flags.seed, flags.time_limit, observer));
   }
+  if (!context.is_root()) return;
   const std::string written = comparison_text(comparison);
   if (!flags.out.empty()) write_file(flags.out, written);
   if (flags.report.wanted()) {
@@ -264,6 +259,7 @@ void add_select(CLI::App& app, Context& context) {
                     "cv, holdout: the smallest K within one standard error of the best");
   command->add_option("--set", flags->settings, "an option of the family, as in --set method=em-lsr")->type_name("NAME=VALUE");
   add_run_flags(*command, *flags, context, search_texts("write the chosen model to this file"));
+  add_checkpoint_flags(*command, flags->request.checkpoint);
   command->footer(
       examples({"caucus select votes.soi -k 1..6 --out model.json", "caucus select votes.soi --criterion cv --one-se"}));
   command->callback([flags, &context] { run_select(*flags, context); });
@@ -288,6 +284,7 @@ void add_compare(CLI::App& app, Context& context) {
       ->check(CLI::Range(2, 100))
       ->capture_default_str();
   add_run_flags(*command, *flags, context, search_texts("write the table as JSON to this file"));
+  add_checkpoint_flags(*command, flags->request.checkpoint);
   command->footer(examples({"caucus compare votes.soi", "caucus compare votes.soi --families pl:2,pl:3,mallows:3 --folds 10"}));
   command->callback([flags, &context] { run_compare(*flags, context); });
 }

@@ -80,6 +80,18 @@ def test_a_run_that_was_killed_goes_on(folder):
     assert lines.read_text() == before, "what was there was run again"
 
 
+def test_several_processes_share_the_work(folder):
+    words = [program, "run", "paper3-curve", "--quick", "--out", str(folder)]
+    processes = [subprocess.Popen(words, stderr=subprocess.DEVNULL) for _ in range(3)]
+    assert all(process.wait() == 0 for process in processes)
+    lines = (folder / "paper3-quick.jsonl").read_text().splitlines()
+    keys = [json.loads(line)["key"] for line in lines]
+    assert len(keys) == len(set(keys)), "some units were done twice"
+    call("tables", "paper3-curve", "--quick", "--out", folder)
+    same(folder / "paper3-curve-quick.md", committed / "paper3-curve-quick.md")
+    assert not (folder / "paper3-quick.jsonl.claims").exists()
+
+
 def test_errors_say_what_is_wrong(folder):
     wrong = subprocess.run([program, "run", "paper9-table1"], capture_output=True, text=True)
     assert wrong.returncode == 64 and "paper9-table1" in wrong.stderr, wrong

@@ -8,7 +8,7 @@ file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/new_family/families.cc
   CONTENT "#include \"babington_smith/family.h\"\n${longer}")
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/caucus/service/families.cc)
 add_executable(caucus_new_family ${PROJECT_BINARY_DIR}/new_family/families.cc
-  ${CMAKE_CURRENT_LIST_DIR}/babington_smith/family.cc $<TARGET_OBJECTS:caucus_cli>)
+  ${CMAKE_CURRENT_LIST_DIR}/babington_smith/family.cc $<TARGET_OBJECTS:caucus_cli> $<TARGET_OBJECTS:caucus_commands>)
 target_include_directories(caucus_new_family PRIVATE ${CMAKE_CURRENT_LIST_DIR})
 target_link_libraries(caucus_new_family PRIVATE caucus::caucus)
 add_test(NAME new_family COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/test_new_family.py $<TARGET_FILE:caucus_new_family>)

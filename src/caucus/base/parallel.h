@@ -3,9 +3,14 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <functional>
+#include <utility>
 #include <vector>
+
+#include "caucus/base/bytes.h"
+#include "caucus/base/workers.h"
 
 namespace caucus {
 
@@ -28,25 +33,82 @@ class Blocks {
   std::size_t count_;
 };
 
+// The next step of a scope: what was kept of it, read into blank(), else made now and kept.
+template <class Blank, class Make>
+auto remembered(JournalScope& scope, Blank&& blank, Make&& make) {
+  const std::string place = scope.next();
+  if (const std::string* bytes = scope.journal().find(place)) {
+    auto value = blank();
+    Loader loader(*bytes);
+    loader(value);
+    return value;
+  }
+  const auto begun = std::chrono::steady_clock::now();
+  auto value = make();
+  Saver saver;
+  saver(value);
+  scope.journal().keep(place, saver.bytes(), std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count());
+  return value;
+}
+
 // Calls body(i) for i in [0, count) on up to `threads` threads. The first exception is rethrown.
 void parallel_for(std::size_t count, int threads, const std::function<void(std::size_t)>& body);
 
-// One partial result per block, made by `make`, filled by body(partial, begin, end) and folded in
-// block order by fold(total, partial). Returns the total.
-template <class Make, class Body, class Fold>
-auto parallel_fold(const Blocks& blocks, int threads, Make&& make, Body&& body, Fold&& fold) {
-  using Partial = decltype(make());
-  if (blocks.count() == 1) {
-    Partial total = make();
-    body(total, blocks.begin(0), blocks.end(0));
-    return total;
-  }
+namespace detail {
+
+// The blocks of a range that a process does: whole ones, so that partial sums are the same whoever makes them.
+inline std::pair<std::size_t, std::size_t> own_blocks(std::size_t count, const Collective& ranks) {
+  const auto rank = static_cast<std::size_t>(ranks.rank()), size = static_cast<std::size_t>(ranks.size());
+  return {count * rank / size, count * (rank + 1) / size};
+}
+
+// Each process makes the partials of its own blocks, and gets those of the others.
+template <class Partial, class Make, class Body>
+std::vector<Partial> partials_of_all(const Blocks& blocks, const Workers& workers, Make&& make, Body&& body) {
   std::vector<Partial> partials;
   partials.reserve(blocks.count());
   for (std::size_t i = 0; i < blocks.count(); ++i) partials.push_back(make());
-  parallel_for(blocks.count(), threads, [&](std::size_t i) { body(partials[i], blocks.begin(i), blocks.end(i)); });
-  for (std::size_t i = 1; i < blocks.count(); ++i) fold(partials[0], partials[i]);
-  return std::move(partials[0]);
+  const auto [first, last] = own_blocks(blocks.count(), *workers.ranks);
+  const std::size_t own = first;
+  parallel_for(last - first, workers.threads,
+               [&](std::size_t i) { body(partials[own + i], blocks.begin(own + i), blocks.end(own + i)); });
+  Saver mine;
+  for (std::size_t i = first; i < last; ++i) mine(partials[i]);
+  std::size_t next = 0;
+  for (const std::string& bytes : workers.ranks->exchange(mine.bytes()))
+    for (Loader loader(bytes); !loader.at_end();) loader(partials.at(next++));
+  return partials;
+}
+
+}  // namespace detail
+
+// One partial result per block, made by `make`, filled by body(partial, begin, end) and folded in
+// block order by fold(total, partial). Returns the total. Several processes share the blocks, and a journal keeps the total, where
+// a partial result can be written down; `body` must then have no other effect than on it.
+template <class Make, class Body, class Fold>
+auto parallel_fold(const Blocks& blocks, const Workers& workers, Make&& make, Body&& body, Fold&& fold) {
+  using Partial = decltype(make());
+  const auto whole = [&] {
+    if (blocks.count() == 1) {
+      Partial total = make();
+      body(total, blocks.begin(0), blocks.end(0));
+      return total;
+    }
+    std::vector<Partial> partials;
+    bool made = false;
+    if constexpr (Packable<Partial>)
+      if (workers.several()) partials = detail::partials_of_all<Partial>(blocks, workers, make, body), made = true;
+    if (!made) {
+      partials.reserve(blocks.count());
+      for (std::size_t i = 0; i < blocks.count(); ++i) partials.push_back(make());
+      parallel_for(blocks.count(), workers.threads, [&](std::size_t i) { body(partials[i], blocks.begin(i), blocks.end(i)); });
+    }
+    for (std::size_t i = 1; i < blocks.count(); ++i) fold(partials[0], partials[i]);
+    return std::move(partials[0]);
+  };
+  if constexpr (Packable<Partial>)
+    if (workers.journal != nullptr) return remembered(*workers.journal, make, whole);
+  return whole();
 }
 
 }  // namespace caucus

@@ -4,7 +4,10 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 #include <string>
+
+#include "caucus/base/error.h"
 
 namespace caucus {
 namespace {
@@ -65,6 +68,44 @@ TEST(ChainDriver, ASweepCutShortIsNoSweepAndTheRunGoesOnFromTheFile) {
   std::vector<CountingChain> three(3);
   EXPECT_ANY_THROW(run_chains(std::span(three), {10, 3, 3}, caucus::Run(), {&file, 1e9}));
   std::filesystem::remove(path);
+  std::filesystem::remove(path.string() + ".previous");
+}
+
+// Each save keeps the one before: where the last one is damaged or of something else, that is said and the one before used.
+TEST(ChainDriver, TheCheckpointBeforeIsUsedWhereTheLastIsDamaged) {
+  const auto path = std::filesystem::temp_directory_path() / ("caucus-chain-previous-" + std::to_string(::getpid()));
+  const std::string previous = path.string() + ".previous";
+  const Checkpoint file(path.string(), "counting", "key"), other(path.string(), "counting", "other");
+  Saver first, second;
+  first(1);
+  second(2);
+  std::string said;
+  const auto warn = [&](std::string_view message) { said += message; };
+  const auto read = [&] {
+    int value = 0;
+    file.resume([&](Loader& state) { state(value); }, warn);
+    return value;
+  };
+  file.save(first);
+  EXPECT_FALSE(std::filesystem::exists(previous));
+  file.save(second);
+  EXPECT_EQ(read(), 2);
+  EXPECT_EQ(said, "");
+  std::ofstream(path, std::ios::binary | std::ios::app) << 'x';
+  EXPECT_EQ(read(), 1);
+  EXPECT_NE(said.find(path.string() + ": not a checkpoint"), std::string::npos) << said;
+  EXPECT_NE(said.find(previous), std::string::npos) << said;
+  // Of another run: the one before is used too. Where neither is of this run, the file is refused.
+  std::filesystem::remove(path);
+  other.save(second);
+  said.clear();
+  EXPECT_EQ(read(), 1);
+  EXPECT_NE(said.find("other data"), std::string::npos) << said;
+  other.save(second);
+  EXPECT_THROW(read(), DataError);
+  std::filesystem::remove(path);
+  EXPECT_EQ(read(), 0) << "the one before is no file to go on from by itself";
+  std::filesystem::remove(previous);
 }
 
 }  // namespace

@@ -17,25 +17,16 @@ constexpr const char* checkpoint_format = "caucus.checkpoint/1";
 constexpr const char* checkpoint_remedy = "remove it or name another file";
 }  // namespace
 
-void Loader::fail() { throw BadState{}; }
-
-void Loader::raw(void* to, std::size_t size) {
-  if (size > bytes_.size() - at_) fail();
-  if (size > 0) std::memcpy(to, bytes_.data() + at_, size);
-  at_ += size;
-}
-
-std::size_t Loader::count(std::size_t least) {
-  std::uint64_t number = 0;
-  get(number);
-  if (number > (bytes_.size() - at_) / least) fail();
-  return static_cast<std::size_t>(number);
-}
-
 void Checkpoint::save(const Saver& state) const {
   Saver content;
   content(std::string(checkpoint_format), who_, key_);
   const std::string body = content.bytes() + state.bytes();
+  // A second name for the file that is there: at every moment one of the two is whole.
+  std::error_code none;
+  const std::string second = previous() + ".new";
+  std::filesystem::remove(second, none);
+  std::filesystem::create_hard_link(path_, second, none);
+  if (!none) std::filesystem::rename(second, previous(), none);
   write_file(path_, checksum(body) + body);
 }
 
@@ -43,9 +34,25 @@ void Checkpoint::damaged() const {
   throw DataError(fmt::format("{}: not a checkpoint, or a damaged one; {}", path_, checkpoint_remedy));
 }
 
-std::optional<Loader> Checkpoint::load() const {
+std::optional<Loader> Checkpoint::load(const std::function<void(std::string_view)>& warn) const {
   if (!std::filesystem::exists(path_)) return std::nullopt;
-  std::ifstream file(path_, std::ios::binary);
+  try {
+    return load_from(path_);
+  } catch (const DataError& refusal) {
+    if (!std::filesystem::exists(previous())) throw;
+    std::optional<Loader> before;
+    try {
+      before = load_from(previous());
+    } catch (const DataError&) {
+    }
+    if (!before) throw;
+    warn(fmt::format("{}. The one before it, {}, is used.", refusal.what(), previous()));
+    return before;
+  }
+}
+
+Loader Checkpoint::load_from(const std::string& path) const {
+  std::ifstream file(path, std::ios::binary);
   std::string bytes{std::istreambuf_iterator<char>(file), {}};
   // The checksum goes before the content: one changed byte, or a missing end, and nothing in it is to be trusted.
   const std::size_t head = checksum({}).size();

@@ -62,8 +62,21 @@ void complete_summary(FitOutcome& outcome, double num_rankings, double begun, co
 
 }  // namespace
 
+// Several processes that all did the same work would be no faster than one.
+void Family::require_shared(const OptionMap& options) const {
+  const FamilyInfo own = info();
+  const auto given = options.find("method");
+  for (const MethodInfo& method : own.methods) {
+    if (method.name != (given == options.end() ? own.methods.front().name : given->second)) continue;
+    if (!method.shared)
+      throw UsageError(fmt::format("family {}, method {}: several processes cannot share its work; run it with caucus, on threads",
+                                   own.name, method.name));
+  }
+}
+
 FitOutcome Family::fit(const Dataset& data, const OptionMap& options, const Run& run) const {
   const double begun = run.seconds();
+  if (run.workers().several()) require_shared(options);
   FitOutcome outcome = do_fit(data, options, run);
   FitSummary& summary = outcome.summary;
   if (std::isnan(summary.loglik)) summary.loglik = log_likelihood(*outcome.model, data, run.threads);

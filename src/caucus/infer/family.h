@@ -37,6 +37,7 @@ struct MethodInfo {
   std::string name;
   std::string summary;
   Accepts accepts;
+  bool shared = false;  // several processes share its work
 };
 
 // What a tied ballot means to a family: the event that one of the consistent rankings occurred, or an outcome of its own. These are
@@ -78,6 +79,10 @@ class Family {
   FitOutcome fit_stream(RankingStream& rankings, const OptionMap& options, const Run& run) const;
   // From a model file that holds at least schema, family, items and components. Throws DataError.
   virtual std::unique_ptr<FittedModel> load(const ModelRecord& file) const = 0;
+
+ private:
+  // Throws UsageError for a method that several processes do not share.
+  void require_shared(const OptionMap& options) const;
 
  protected:
   // The algorithm. It need not fill in what fit() does; a log-likelihood or an entropy that fell off on the way is kept.

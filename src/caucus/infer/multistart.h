@@ -14,6 +14,7 @@
 #include "caucus/infer/run.h"
 #include "caucus/infer/search_record.h"
 #include "caucus/infer/stopping.h"
+#include "caucus/infer/tasks.h"
 
 namespace caucus {
 
@@ -21,7 +22,7 @@ struct MultistartPlan {
   std::optional<int> starts;  // that many; none: until the budget is spent, sooner where searches agree
   double budget = infinity;   // units of Problem::work, looked at between steps: the same on every machine
   double least = 0.004;       // share of the budget spent even where all agree; least_share() says how much
-  int threads = 1;            // the runs of a step go side by side
+  Workers workers = 1;        // the runs of a step go side by side
   double same = 1e-6;         // optima closer than this, relative, are one
   bool moves = true;
   int refined = 0;  // optima that are among the so many best when they are first seen are refined; 0: none
@@ -119,12 +120,12 @@ class Multistart {
   }
 
   void run_starts(int first, int count) {
-    std::vector<std::optional<Solution>> ended(static_cast<std::size_t>(count));
     std::atomic<bool> stop = false;
-    parallel_for(ended.size(), plan_.threads, [&](std::size_t s) {
-      if (stop && s > 0) return;
-      ended[s] = problem_.start(first + static_cast<int>(s));
-      if (problem_.stopped(*ended[s])) stop = true;
+    auto ended = side_by_side(static_cast<std::size_t>(count), [&](std::size_t s) -> std::optional<Solution> {
+      if (stop && s > 0) return std::nullopt;
+      Solution solution = problem_.start(first + static_cast<int>(s));
+      if (problem_.stopped(solution)) stop = true;
+      return solution;
     });
     record_.tried += count;
     for (auto& solution : ended) {
@@ -149,14 +150,15 @@ class Multistart {
       }
       ++times_moved_;
       if (points.empty()) return;
-      std::vector<Solution> tried(points.size());
-      parallel_for(points.size(), plan_.threads, [&](std::size_t p) { tried[p] = problem_.attempt(points[p]); });
+      std::vector<Solution> tried;
+      for (auto& solution : side_by_side(points.size(), [&](std::size_t p) { return problem_.attempt(points[p]); }))
+        tried.push_back(std::move(*solution));
       for (const Solution& solution : tried) note(solution);
       if (stopped_) return;
       std::ranges::stable_sort(tried, std::greater(), [&](const Solution& solution) { return problem_.value(solution); });
       tried.resize(std::min(tried.size(), followed));
-      parallel_for(tried.size(), plan_.threads, [&](std::size_t p) { tried[p] = problem_.finish(std::move(tried[p])); });
-      for (Solution& solution : tried) add(std::move(solution), 0);
+      for (auto& solution : side_by_side(tried.size(), [&](std::size_t p) { return problem_.finish(std::move(tried[p])); }))
+        add(std::move(*solution), 0);
       const bool rose = pool_.front().value > from;
       by_start = by_start && !rose;
       failed = rose ? 0 : failed + 1;
@@ -174,8 +176,14 @@ class Multistart {
     enter(champions_, pool_.front());
   }
 
+  template <class Body>
+  std::vector<std::optional<Solution>> side_by_side(std::size_t count, Body&& body) {
+    return run_tasks<Solution>(plan_.workers, count, body, [&](const Solution& one) { return !problem_.stopped(one); });
+  }
+
   void note(const Solution& solution) {
     work_ += problem_.work(solution);
+    if constexpr (requires { problem_.count(solution); }) problem_.count(solution);
     stopped_ = stopped_ || problem_.stopped(solution);
   }
   double margin(double value) const { return plan_.same * (1.0 + std::abs(value)); }

@@ -47,7 +47,7 @@ struct Toy {
 auto search(Toy toy, std::optional<int> starts, int threads = 1, double budget = 1000.0, int refined = 0) {
   MultistartPlan plan;
   plan.starts = starts;
-  plan.threads = threads;
+  plan.workers = threads;
   plan.budget = budget;
   plan.refined = refined;
   return Multistart(toy, plan).run();

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "caucus/base/numeric.h"
+#include "caucus/base/workers.h"
 #include "caucus/result/fit_summary.h"
 
 namespace caucus {
@@ -40,21 +41,41 @@ struct Run {
   // there. Empty: none. Families that have no use for it ignore it.
   std::span<const std::uint32_t> labels{};
   std::chrono::steady_clock::time_point started = std::chrono::steady_clock::now();
+  // Other processes that run the same fit, and what it did before. Whoever works on several things at once hands on neither
+  // (alone()): processes meet in an order that all of them keep.
+  Collective* ranks = nullptr;
+  JournalScope* journal = nullptr;
+
+  Workers workers() const { return {threads, ranks, journal}; }
+  Run alone() const {
+    Run run = *this;
+    run.ranks = nullptr;
+    run.journal = nullptr;
+    return run;
+  }
 
   double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count(); }
   bool out_of_time() const { return time_limit < infinity && seconds() >= time_limit; }
 
   // Tells the observer; answers whether to go on. `why` is set when the answer is stop.
+  // All processes get the same answer.
   Flow report(const Progress& progress, StopReason& why) const {
-    if (observer != nullptr && observer->progress(progress) == Flow::stop) {
+    const bool asked = observer != nullptr && observer->progress(progress) == Flow::stop;
+    if (agreed(asked)) {
       why = StopReason::interrupted;
+      close_journal();
       return Flow::stop;
     }
-    if (out_of_time()) {
+    if (time_limit < infinity && agreed(out_of_time())) {
       why = StopReason::time_limit;
+      close_journal();
       return Flow::stop;
     }
     return Flow::proceed;
+  }
+  bool agreed(bool mine) const { return ranks != nullptr ? ranks->any(mine) : mine; }
+  void close_journal() const {
+    if (journal != nullptr) journal->journal().close();
   }
   void warn(std::string_view message) const {
     if (observer != nullptr) observer->warning(message);

@@ -31,7 +31,7 @@ ChosenFit choose_and_fit(const FitRequest& request, const Run& run) {
   Run own = run;
   own.started = std::chrono::steady_clock::now();
   ChosenFit chosen;
-  chosen.selection = select(data, {.family = request.family, .options = request.options}, own);
+  chosen.selection = select(data, {.family = request.family, .options = request.options, .checkpoint = request.checkpoint}, own);
   FitOutcome& outcome = chosen.selection.chosen;
   if (chosen.selection.interrupted) outcome.summary.stop_reason = StopReason::interrupted;
   if (chosen.selection.out_of_time) outcome.summary.stop_reason = StopReason::time_limit;

@@ -1,6 +1,7 @@
 #include "caucus/service/compare.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -9,6 +10,8 @@
 #include "caucus/base/renamed_options.h"
 #include "caucus/data/folds.h"
 #include "caucus/infer/stopping.h"
+#include "caucus/infer/tasks.h"
+#include "caucus/service/checkpoints.h"
 #include "caucus/service/families.h"
 #include "caucus/service/fit.h"
 #include "caucus/service/select.h"
@@ -48,6 +51,53 @@ class FoldObserver : public Observer, public StopSource {
   std::string where_;
 };
 
+// What a fold gives: enough to go on without its model.
+struct Fold {
+  std::vector<double> log_prob, weight;
+  double groups = 0.0;
+  int at_largest = 0;
+  bool interrupted = false, out_of_time = false;
+  std::string refused;
+};
+auto parts(IsA<Fold> auto& fold) {
+  return std::tie(fold.log_prob, fold.weight, fold.groups, fold.at_largest, fold.interrupted, fold.out_of_time, fold.refused);
+}
+
+Fold run_fold(const Contender& contender, const Split& split, const std::vector<int>& candidates, bool choose, const Run& run) {
+  Fold fold;
+  try {
+    FitOutcome outcome;
+    if (choose) {
+      Selection selection = select(split.train,
+                                   {.family = contender.family,
+                                    .options = contender.options,
+                                    .candidates = candidates,
+                                    .criterion = find_family(contender.family).info().quick_criterion},
+                                   run);
+      fold.interrupted = selection.interrupted;
+      fold.out_of_time = selection.out_of_time;
+      fold.at_largest = candidates.size() > 1 && selection.chosen_k == candidates.back() ? 1 : 0;
+      outcome = std::move(selection.chosen);
+    } else {
+      service::FitResult fitted =
+          service::fit({.family = contender.family, .options = contender.options, .data = &split.train}, run);
+      outcome = {std::move(fitted.model), std::move(fitted.summary)};
+    }
+    fold.interrupted = fold.interrupted || outcome.summary.stop_reason == StopReason::interrupted;
+    fold.out_of_time = fold.out_of_time || outcome.summary.stop_reason == StopReason::time_limit;
+    if (fold.out_of_time) return fold;
+    outcome.model->check(split.test);
+    HeldoutScores scores;
+    scores.append(*outcome.model, split.test, run.threads);
+    fold.log_prob = std::move(scores.log_prob);
+    fold.weight = std::move(scores.weight);
+    fold.groups = static_cast<double>(outcome.model->num_components());
+  } catch (const DataError& refusal) {
+    fold.refused = refusal.what();
+  }
+  return fold;
+}
+
 // one: the weight that counts as one ballot in the data that the splits are of.
 Scored run_contender(const Contender& contender, const std::vector<Split>& splits, double one, const CompareRequest& request,
                      Run run, bool& interrupted) {
@@ -64,38 +114,33 @@ Scored run_contender(const Contender& contender, const std::vector<Split>& split
   FoldObserver observer(run.observer);
   run.observer = &observer;
   run.effort *= effort_of_a_fold;
+  // Processes have a fold each; here one fold comes after the other, with all threads, and what it has done is remembered too.
+  const std::string place = run.journal != nullptr ? run.journal->next() + "/" : "";
+  const bool several = run.workers().several();
+  bool over = false;
+  const auto body = [&](std::size_t number) -> std::optional<Fold> {
+    if (over) return std::nullopt;
+    observer.enter(fmt::format("{}, fold {} of {}", contender.label, number + 1, splits.size()));
+    Run own = run.alone();
+    std::optional<JournalScope> scope;
+    if (run.journal != nullptr && !several)
+      own.journal = &scope.emplace(run.journal->journal(), fmt::format("{}{}/", place, number));
+    Fold fold = run_fold(contender, splits[number], candidates, choose, own);
+    over = fold.interrupted || fold.out_of_time || !fold.refused.empty();
+    return fold;
+  };
+  const auto folds = run_tasks<Fold>({1, run.ranks, run.journal}, splits.size(), body,
+                                     [](const Fold& fold) { return !fold.interrupted && !fold.out_of_time; });
   bool out_of_time = false;
-  try {
-    for (std::size_t fold = 0; fold < splits.size(); ++fold) {
-      const Split& split = splits[fold];
-      observer.enter(fmt::format("{}, fold {} of {}", contender.label, fold + 1, splits.size()));
-      FitOutcome outcome;
-      if (choose) {
-        Selection selection = select(split.train,
-                                     {.family = contender.family,
-                                      .options = contender.options,
-                                      .candidates = candidates,
-                                      .criterion = family.info().quick_criterion},
-                                     run);
-        interrupted = interrupted || selection.interrupted;
-        out_of_time = out_of_time || selection.out_of_time;
-        result.row.folds_at_largest += candidates.size() > 1 && selection.chosen_k == candidates.back() ? 1 : 0;
-        outcome = std::move(selection.chosen);
-      } else {
-        service::FitResult fitted =
-            service::fit({.family = contender.family, .options = contender.options, .data = &split.train}, run);
-        outcome = {std::move(fitted.model), std::move(fitted.summary)};
-      }
-      interrupted = interrupted || outcome.summary.stop_reason == StopReason::interrupted;
-      out_of_time = out_of_time || outcome.summary.stop_reason == StopReason::time_limit;
-      if (out_of_time) break;
-      outcome.model->check(split.test);
-      result.scores.append(*outcome.model, split.test, run.threads);
-      result.row.groups += static_cast<double>(outcome.model->num_components()) / static_cast<double>(splits.size());
-      if (interrupted) break;
-    }
-  } catch (const DataError& refusal) {
-    result.row.refused = refusal.what();
+  for (const std::optional<Fold>& fold : folds) {
+    if (!fold) continue;
+    if (!fold->refused.empty() && !result.row.refused) result.row.refused = fold->refused;
+    interrupted = interrupted || fold->interrupted;
+    out_of_time = out_of_time || fold->out_of_time;
+    result.row.folds_at_largest += fold->at_largest;
+    result.row.groups += fold->groups / static_cast<double>(splits.size());
+    result.scores.log_prob.insert(result.scores.log_prob.end(), fold->log_prob.begin(), fold->log_prob.end());
+    result.scores.weight.insert(result.scores.weight.end(), fold->weight.begin(), fold->weight.end());
   }
   result.row.seconds = run.seconds() - before;
   if (request.peak_memory_bytes) result.row.peak_bytes = request.peak_memory_bytes();
@@ -146,7 +191,25 @@ Contender parse_contender(std::string_view text) {
   return contender;
 }
 
+namespace {
+
+std::string describe(const CompareRequest& request) {
+  std::string text = fmt::format("compare k {} folds {}", fmt::join(request.candidates, ","), request.folds);
+  for (const Contender& contender : request.contenders)
+    text += fmt::format("; {} {} k {} seed {}", contender.family, service::options_text(contender.options),
+                        fmt::join(contender.candidates, ","), contender.seed ? std::to_string(*contender.seed) : "");
+  return text;
+}
+
+}  // namespace
+
 Comparison compare(const Dataset& data, const CompareRequest& request, const Run& run) {
+  if (!request.checkpoint.path.empty()) {
+    const service::Checkpoints checkpoints(request.checkpoint, describe(request), data, run);
+    CompareRequest open = request;
+    open.checkpoint = {};
+    return compare(data, open, checkpoints.run());
+  }
   const std::vector<Split> splits = make_folds(data, request.folds, run.seed);
   Comparison comparison;
   comparison.folds = request.folds;

@@ -9,6 +9,7 @@
 
 #include "caucus/evaluate/heldout.h"
 #include "caucus/infer/family.h"
+#include "caucus/infer/journal.h"
 #include "caucus/result/model_record.h"
 
 namespace caucus {
@@ -30,6 +31,7 @@ struct CompareRequest {
   // Peak memory is the operating system's to tell: the front door says how to start and read the measure, or leaves it out.
   std::function<void()> reset_peak_memory;
   std::function<double()> peak_memory_bytes;
+  JournalPlan checkpoint = {};
 };
 
 struct CompareRow {

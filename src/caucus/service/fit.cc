@@ -1,8 +1,11 @@
 #include "caucus/service/fit.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "caucus/io/stream.h"
+#include "caucus/service/checkpoints.h"
 #include "caucus/service/families.h"
 
 namespace caucus::service {
@@ -33,8 +36,13 @@ bool goes_by(const FitRequest& request) {
 
 FitResult fit(const FitRequest& request, const Run& run) {
   const Family& family = family_of(request);
-  if (request.data != nullptr) return with_facts(family.fit(*request.data, request.options, run), {{}, request.data->source});
-  if (goes_by(request)) {
+  const auto fitted = [&](const Dataset& data, const Run& own) {
+    const Checkpoints checkpoints(request.checkpoint, fmt::format("fit {} {}", family.info().name, options_text(request.options)),
+                                  data, own);
+    return family.fit(data, request.options, checkpoints.run());
+  };
+  if (request.data != nullptr) return with_facts(fitted(*request.data, run), {{}, request.data->source});
+  if (goes_by(request) && run.ranks == nullptr) {
     const std::string folder = request.spool_folder.empty() ? "." : request.spool_folder;
     RankingStream rankings = RankingStream::open(request.paths.front(), request.reading, folder);
     FitOutcome outcome = family.fit_stream(rankings, request.options, begun_now(run));
@@ -43,7 +51,7 @@ FitResult fit(const FitRequest& request, const Run& run) {
   }
   Dataset data = read_datasets(request.paths, request.reading);
   if (request.on_data) request.on_data(data);
-  FitResult result = with_facts(family.fit(data, request.options, begun_now(run)), facts_of(data));
+  FitResult result = with_facts(fitted(data, begun_now(run)), facts_of(data));
   if (request.keep_data) result.kept = std::move(data);
   return result;
 }

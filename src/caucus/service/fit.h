@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "caucus/infer/family.h"
+#include "caucus/infer/journal.h"
 #include "caucus/io/io.h"
 #include "caucus/result/model_record.h"
 
@@ -24,6 +25,7 @@ struct FitRequest {
   // Called once the rankings are there and before they are fitted; the argument has no rankings where they go by in pieces, and
   // then the call comes last.
   std::function<void(const Dataset&)> on_data = {};
+  JournalPlan checkpoint = {};  // not where rankings go by in pieces
 };
 
 struct FitResult {

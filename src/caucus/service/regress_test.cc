@@ -300,10 +300,26 @@ TEST(Regression, UnusedFlagsAreSaid) {
   EXPECT_FALSE(says(train_classes(table, asked, {}), "lasso-shape"));
   asked.options.a = "0.5";
   EXPECT_TRUE(says(train_classes(table, asked, {}), "lasso-shape"));
-  Request em = request(Method::em);
-  em.options.checkpoint = "nothing.cbor";
-  EXPECT_TRUE(says(train_classes(table, em, {}), "checkpoint"));
-  EXPECT_FALSE(std::filesystem::exists("nothing.cbor"));
+}
+
+TEST(Regression, StepsGoOnFromTheirCheckpoint) {
+  const Table table = example(3000, 1);
+  for (const Method method : {Method::em, Method::variational}) {
+    const std::string path = testing::TempDir() + "steps.ckpt";
+    std::filesystem::remove(path);
+    Request asked = request(method);
+    const RegressionFit whole = train_classes(table, asked, {});
+    asked.options.checkpoint = path;
+    asked.options.checkpoint_every = 0.0;
+    for (int time = 0; time < 2; ++time) {
+      const RegressionFit kept = train_classes(table, asked, {});
+      EXPECT_EQ(kept.model.lambda, whole.model.lambda) << name_of(method);
+      EXPECT_EQ(kept.summary.loglik, whole.summary.loglik);
+    }
+    asked.options.tolerance = 1e-4;
+    EXPECT_THROW(train_classes(table, asked, {}), DataError);
+    std::filesystem::remove(path);
+  }
 }
 
 TEST(Regression, PathThinsOutAsTheShapeFalls) {

@@ -1,6 +1,7 @@
 #include "caucus/service/select.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <atomic>
@@ -16,6 +17,7 @@
 #include "caucus/evaluate/heldout.h"
 #include "caucus/evaluate/identifiable.h"
 #include "caucus/infer/stopping.h"
+#include "caucus/service/checkpoints.h"
 #include "caucus/service/families.h"
 #include "caucus/service/fit.h"
 #include "caucus/service/selection_rule.h"
@@ -128,7 +130,11 @@ class Grid {
     observer_.expect(static_cast<int>(request.candidates.size() * (1 + splits_.size())));
   }
 
-  bool stopped() const { return observer_.stopped() || run_.out_of_time(); }
+  bool stopped() const {
+    const bool stop = run_.agreed(observer_.stopped() || run_.out_of_time());
+    if (stop) run_.close_journal();
+    return stop;
+  }
   bool interrupted() const { return observer_.stopped(); }
   const std::vector<SelectRow>& table() const { return table_; }
   // What row i fitted to all ballots; i = the number of rows is a fit that was not finished, if there is one.
@@ -162,7 +168,14 @@ class Grid {
   void add(int k) {
     const std::size_t parts = 1 + splits_.size();
     std::vector<Part> fits(parts);
-    parallel_for(parts, parts > 1 ? run_.threads : 1, [&](std::size_t part) { fits[part] = fit_part(part, k); });
+    const std::string place = run_.journal != nullptr ? run_.journal->next() + "/" : "";
+    // Processes share the work of each fit, one fit after the other.
+    const bool side_by_side = parts > 1 && run_.ranks == nullptr;
+    parallel_for(parts, side_by_side ? run_.threads : 1, [&](std::size_t part) {
+      std::optional<JournalScope> scope;
+      if (run_.journal != nullptr) scope.emplace(run_.journal->journal(), place + std::to_string(part) + "/");
+      fits[part] = fit_part(part, k, scope ? &*scope : nullptr, side_by_side ? 1 : run_.threads);
+    });
     const bool whole = std::ranges::all_of(fits, [](const Part& fit) { return fit.finished; });
     if (fits[0].outcome.model != nullptr) full_.push_back(std::move(fits[0].outcome));
     if (!whole) return;
@@ -181,13 +194,14 @@ class Grid {
     bool finished = false;
   };
 
-  Part fit_part(std::size_t part, int k) {
+  Part fit_part(std::size_t part, int k, JournalScope* scope, int threads) {
     Part result;
     if (stopped()) return result;
     const Dataset& own_data = part == 0 ? data_ : splits_[part - 1].train;
     Run own = run_;
     own.observer = &observer_;
-    own.threads = splits_.empty() ? run_.threads : 1;
+    own.threads = threads;
+    own.journal = scope;
     if (!splits_.empty()) own.effort *= effort_on_the_way;
     service::FitRequest fitting{.family = info_.name, .options = request_.options, .data = &own_data};
     fitting.options["components"] = std::to_string(k);
@@ -284,7 +298,24 @@ std::vector<int> parse_candidates(std::string_view text) {
   return result;
 }
 
+namespace {
+
+// Everything that bears on the fits but the family's own name for its defaults.
+std::string describe(const SelectRequest& request) {
+  return fmt::format("select {} {} k {} criterion {} folds {} holdout {} one-se {}", request.family,
+                     service::options_text(request.options), fmt::join(request.candidates, ","), name_of(request.criterion),
+                     request.folds, request.holdout, request.one_standard_error);
+}
+
+}  // namespace
+
 Selection select(const Dataset& data, const SelectRequest& request, const Run& run) {
+  if (!request.checkpoint.path.empty()) {
+    const service::Checkpoints checkpoints(request.checkpoint, describe(request), data, run);
+    SelectRequest open = request;
+    open.checkpoint = {};
+    return select(data, open, checkpoints.run());
+  }
   const double begun = run.seconds();
   const FamilyInfo info = family_of(request).info();
   const auto components = std::ranges::find_if(info.options, [](const OptionInfo& option) { return option.name == "components"; });

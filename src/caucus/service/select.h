@@ -8,6 +8,7 @@
 #include "caucus/evaluate/heldout.h"
 #include "caucus/evaluate/replication.h"
 #include "caucus/infer/family.h"
+#include "caucus/infer/journal.h"
 
 namespace caucus {
 
@@ -19,6 +20,7 @@ struct SelectRequest {
   int folds = 5;                    // cv
   double holdout = 0.2;             // share of the ballots held out
   bool one_standard_error = false;  // the smallest K not worse than the best by more than one standard error (cv, holdout)
+  JournalPlan checkpoint = {};
 };
 
 struct SelectRow {

@@ -10,7 +10,7 @@ export function home(place: HTMLElement, store: Store): Screen {
   const input = h("input", { type: "file", id: "file", class: "hidden", multiple: true });
   const bar = h("progress", { max: 1, value: 0, hidden: true, "aria-label": "Upload" });
   const drop = h("div", { class: "serve-drop" }, h("p", {}, h("label", { for: "file", class: "serve-pick" }, "Choose a file of ballots"), input, " or drop it here"),
-    h("p", { class: "note" }, "PrefLib (.soc, .soi, .toc, .toi, .cat), CSV of any layout, JSON lines, BLT; .gz and .zst too. It stays on this machine."), bar);
+    h("p", { class: "note" }, "PrefLib (.soc, .soi, .toc, .toi, .cat), CSV of any layout, JSON lines, BLT, caucus data sets (.cds); .gz and .zst too. It stays on this machine."), bar);
   const list = h("section", { "aria-labelledby": "files-title" });
 
   // One file is looked at at once; several are taken one after the other, and wait in the list.

@@ -4,7 +4,7 @@ import type { Info } from "./api";
 import { choice, field } from "./parts";
 import type { Corrections } from "./reading";
 
-const FORMATS = ["preflib", "preflib-old", "csv-wide", "csv-matrix", "csv-long", "csv-pairwise", "csv-ratings", "csv-order", "jsonl", "blt"];
+const FORMATS = ["preflib", "preflib-old", "csv-wide", "csv-matrix", "csv-long", "csv-pairwise", "csv-ratings", "csv-order", "jsonl", "blt", "cds"];
 
 export interface ReadingForm {
   element: HTMLElement;

@@ -165,7 +165,7 @@ bool extend(std::span<RecordedChain> chains, int sweeps, const Run& run) {
   parallel_for(chains.size(), run.threads, [&](std::size_t c) {
     if (!chains[c].extend(sweeps, [&run] { return should_stop(run); })) whole = false;
   });
-  return whole.load();
+  return !run.agreed(!whole.load());
 }
 
 // The draws of all chains, `wanted` of them if there are as many.

@@ -4,42 +4,50 @@
 #include <cmath>
 #include <memory>
 #include <numeric>
+#include <optional>
 
 #include "caucus/base/error.h"
 #include "caucus/base/numeric.h"
-#include "caucus/base/parallel.h"
 #include "caucus/infer/family.h"
 #include "caucus/infer/kernel_mallows/fit.h"
 #include "caucus/infer/kernel_mallows/fitted.h"
 #include "caucus/infer/kernel_mallows/kernel.h"
 #include "caucus/infer/stopping.h"
+#include "caucus/infer/tasks.h"
 #include "caucus/model/consensus.h"
 
 namespace caucus::kernel_mallows {
 
 namespace {
 
+struct DistanceSums {
+  double distance = 0.0, weight = 0.0;
+};
+auto parts(IsA<DistanceSums> auto& sums) { return std::tie(sums.distance, sums.weight); }
+
+constexpr auto always = [](const auto&) { return true; };
+
 // Mean over pairs of ballots of opposed pairs per listed item, and theta with that mean code: E s = 1 / (e^theta - 1).
 double theta_from_distances(const RankingSet& rankings, std::size_t num_items, const Run& run) {
-  struct Sums {
-    double distance = 0.0, weight = 0.0;
-  };
   const Blocks blocks(rankings.size(), 8);
-  const Sums sums = parallel_fold(
-      blocks, run.threads, [] { return Sums(); },
-      [&](Sums& total, std::size_t begin, std::size_t end) {
-        GroupIndex index(num_items);
-        for (std::size_t i = begin; i < end && !should_stop(run); ++i) {
-          index.set(rankings[i]);
-          for (std::size_t j = 0; j < rankings.size(); ++j) {
-            const double weight = rankings.weight(i) * (rankings.weight(j) - (i == j ? 1.0 : 0.0));
-            const double length = static_cast<double>(std::max<std::size_t>(rankings.length(j), 1));
-            if (i != j) total.distance += weight * static_cast<double>(opposed_pairs(rankings[j], index)) / length;
-            total.weight += std::max(weight, 0.0);
-          }
-        }
-      },
-      [](Sums& total, const Sums& part) { total.distance += part.distance, total.weight += part.weight; });
+  const auto body = [&](std::size_t b) -> std::optional<DistanceSums> {
+    DistanceSums part;
+    GroupIndex index(num_items);
+    for (std::size_t i = blocks.begin(b); i < blocks.end(b); ++i) {
+      if (should_stop(run)) return std::nullopt;
+      index.set(rankings[i]);
+      for (std::size_t j = 0; j < rankings.size(); ++j) {
+        const double weight = rankings.weight(i) * (rankings.weight(j) - (i == j ? 1.0 : 0.0));
+        const double length = static_cast<double>(std::max<std::size_t>(rankings.length(j), 1));
+        if (i != j) part.distance += weight * static_cast<double>(opposed_pairs(rankings[j], index)) / length;
+        part.weight += std::max(weight, 0.0);
+      }
+    }
+    return part;
+  };
+  DistanceSums sums;
+  for (const auto& part : run_tasks<DistanceSums>(run.workers(), blocks.count(), body, always))
+    if (part) sums.distance += part->distance, sums.weight += part->weight;
   if (!(sums.distance > 0.0)) return largest_theta_of_kernel;
   return std::min(std::log1p(sums.weight / sums.distance), largest_theta_of_kernel);
 }
@@ -63,10 +71,13 @@ EbmsResult ebms(const Dataset& data, const EbmsOptions& options, const Run& run)
     const Kernel kernel(theta, n);
     std::vector<std::vector<ItemId>> moved(current.size());
     const Blocks blocks(current.size(), 4, 256);
-    parallel_for(blocks.count(), run.threads, [&](std::size_t b) {
+    using Orders = std::vector<std::vector<ItemId>>;
+    const auto move_block = [&](std::size_t b) -> std::optional<Orders> {
       GroupIndex index(n);
       std::vector<double> logs(current.size());
-      for (std::size_t i = blocks.begin(b); i < blocks.end(b) && !should_stop(run); ++i) {
+      Orders found;
+      for (std::size_t i = blocks.begin(b); i < blocks.end(b); ++i) {
+        if (should_stop(run)) return std::nullopt;
         index.set(current[i]);
         for (std::size_t j = 0; j < current.size(); ++j)
           logs[j] = std::log(current.weight(j)) + kernel.log_weight(current[j], index);
@@ -74,12 +85,19 @@ EbmsResult ebms(const Dataset& data, const EbmsOptions& options, const Run& run)
         PairMatrix pairs(n);
         for (std::size_t j = 0; j < current.size(); ++j)
           if (logs[j] - total > -30.0) pairs.add(current[j], std::exp(logs[j] - total));
-        moved[i] = borda_order(pairs);
-        insertion_search(moved[i], pairs);
-        moved[i].resize(current.length(i));
+        found.push_back(borda_order(pairs));
+        insertion_search(found.back(), pairs);
+        found.back().resize(current.length(i));
       }
-    });
-    if (should_stop(run)) {  // some have not moved: the ballots as they were before this step
+      return found;
+    };
+    bool whole = true;
+    const auto done = run_tasks<Orders>(run.workers(), blocks.count(), move_block, always);
+    for (std::size_t b = 0; b < done.size(); ++b) {
+      whole = whole && done[b].has_value();
+      if (done[b]) std::ranges::copy(*done[b], moved.begin() + static_cast<std::ptrdiff_t>(blocks.begin(b)));
+    }
+    if (!whole || run.agreed(should_stop(run))) {  // some have not moved: the ballots as they were before this step
       result.stop_reason = why_stopped(run);
       break;
     }

@@ -55,7 +55,7 @@ class EbmsFamily : public Family {
             .title = "Mean shift",
             .summary = "exponential blurring mean-shift: ballots drift together until the groups are left",
             .words = "Rankings drift towards the rankings around them until they meet; those that meet are a group.",
-            .methods = {{"blurring", "all ballots move at once to the consensus of their neighbourhood", strict}},
+            .methods = {{"blurring", "all ballots move at once to the consensus of their neighbourhood", strict, true}},
             .options = describe_options<EbmsOptions>()};
   }
 

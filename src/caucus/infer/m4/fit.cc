@@ -5,10 +5,12 @@
 #include <cmath>
 #include <mutex>
 #include <numeric>
+#include <optional>
 
 #include "caucus/base/numeric.h"
 #include "caucus/base/parallel.h"
 #include "caucus/infer/stopping.h"
+#include "caucus/infer/tasks.h"
 #include "caucus/model/consensus.h"
 #include "caucus/model/generalized_consensus.h"
 #include "caucus/model/kendall.h"
@@ -232,14 +234,14 @@ Result fit_m4(const Dataset& data, const M4Options& options, const Run& run) {
     StopReason why{};
     if (run.report({"m4", 1, 1, best.loglik_paper}, why) == Flow::stop) best.stop_reason = why;
   } else {
-    std::vector<Result> ended(static_cast<std::size_t>(options.restarts));
     std::mutex mutex;
     bool stopped = false;
-    StopReason why{};
-    parallel_for(ended.size(), run.threads, [&](std::size_t s) {
+    StopReason why = StopReason::interrupted;
+    const Run alone = run.alone();
+    const auto body = [&](std::size_t s) -> std::optional<Result> {
       {
         const std::lock_guard lock(mutex);
-        if ((stopped || should_stop(run)) && s > 0) return;
+        if ((stopped || should_stop(run)) && s > 0) return std::nullopt;
       }
       RandomStream stream(run.seed, Purpose::initialise, s);
       const auto labels = kmeans_labels(rankings, n, num_components, stream);
@@ -248,22 +250,24 @@ Result fit_m4(const Dataset& data, const M4Options& options, const Run& run) {
         const std::lock_guard lock(mutex);
         if (stopped || should_stop(run)) used.iterations = 1;
       }
-      ended[s] = run_start(rankings, start_from_labels(rankings, n, labels, num_components, stop), used, run, stream);
+      Result end = run_start(rankings, start_from_labels(rankings, n, labels, num_components, stop), used, alone, stream);
       const std::lock_guard lock(mutex);
-      if (!stopped &&
-          run.report({"m4 starts", static_cast<int>(s) + 1, options.restarts, ended[s].loglik_paper}, why) == Flow::stop)
+      if (!stopped && alone.report({"m4 starts", static_cast<int>(s) + 1, options.restarts, end.loglik_paper}, why) == Flow::stop)
         stopped = true;
-    });
-    std::size_t chosen = ended.size();
-    for (std::size_t s = 0; s < ended.size(); ++s)
-      if (!ended[s].state.z.empty() && (chosen == ended.size() || ended[s].loglik_paper > ended[chosen].loglik_paper)) chosen = s;
-    int agreed = 0;
-    for (const Result& one : ended)
-      agreed += !one.state.z.empty() &&
-                ended[chosen].loglik_paper - one.loglik_paper <= 1e-6 * (1.0 + std::abs(ended[chosen].loglik_paper));
-    best = std::move(ended[chosen]);
-    best.agreed = agreed;
-    if (stopped) best.stop_reason = why;
+      if (used.iterations != options.iterations && !was_cut_short(end.stop_reason)) end.stop_reason = StopReason::interrupted;
+      return end;
+    };
+    auto ended = run_tasks<Result>(run.workers(), static_cast<std::size_t>(options.restarts), body,
+                                   [](const Result& one) { return !was_cut_short(one.stop_reason); });
+    std::erase_if(ended, [](const auto& one) { return !one; });
+    const auto better = [](const auto& a, const auto& b) { return a->loglik_paper < b->loglik_paper; };
+    const auto chosen = std::ranges::max_element(ended, better);
+    const double highest = (*chosen)->loglik_paper;
+    const auto agreed =
+        std::ranges::count_if(ended, [&](const auto& one) { return highest - one->loglik_paper <= 1e-6 * (1.0 + std::abs(highest)); });
+    best = std::move(**chosen);
+    best.agreed = static_cast<int>(agreed);
+    if (run.agreed(stopped)) best.stop_reason = why;
     sort_components(rankings, best.state);
   }
 

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <functional>
+#include <tuple>
 
+#include "caucus/base/bytes.h"
 #include "caucus/data/dataset.h"
 #include "caucus/infer/m4/likelihood.h"
 #include "caucus/infer/m4/options.h"
@@ -34,6 +36,13 @@ struct Result {
   std::vector<double> trace;  // log-likelihood under the paper's normaliser
   int agreed = 1;
 };
+
+// What one start ends with.
+auto parts(IsA<Weights> auto& z) { return std::tie(z.first, z.second, z.share); }
+auto parts(IsA<Result> auto& one) {
+  return std::tie(one.state.components.center, one.state.components.theta, one.state.z, one.loglik_paper, one.iterations,
+                  one.stop_reason, one.trace);
+}
 
 Result fit_m4(const Dataset& data, const M4Options& options, const Run& run);
 

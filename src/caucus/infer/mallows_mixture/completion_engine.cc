@@ -44,12 +44,12 @@ struct CompletionEngine::Stats {
   }
 };
 
-CompletionEngine::Stats CompletionEngine::pass(const Parameters& now, bool want_pairs, int threads) const {
+CompletionEngine::Stats CompletionEngine::pass(const Parameters& now, bool want_pairs, const Workers& workers) const {
   const std::size_t num_components = now.weight.size(), n = num_items_;
   std::vector<CompletionSampler> samplers;
   for (std::size_t k = 0; k < num_components; ++k) samplers.emplace_back(now.center[k], now.theta[k][0]);
   return parallel_fold(
-      Blocks(num_rankings(), 8), threads, [&] { return Stats(num_components, n, want_pairs); },
+      Blocks(num_rankings(), 8), workers, [&] { return Stats(num_components, n, want_pairs); },
       [&](Stats& part, std::size_t begin, std::size_t end) {
         std::vector<Completions> found(num_components);
         std::vector<double> joint(num_components);
@@ -77,8 +77,8 @@ CompletionEngine::Stats CompletionEngine::pass(const Parameters& now, bool want_
       [](Stats& total, const Stats& part) { total.fold(part); });
 }
 
-double CompletionEngine::step(const Parameters& now, bool move_centers, int threads, Parameters& next) const {
-  const Stats stats = pass(now, move_centers, threads);
+double CompletionEngine::step(const Parameters& now, bool move_centers, const Workers& workers, Parameters& next) const {
+  const Stats stats = pass(now, move_centers, workers);
   next = now;
   for (std::size_t k = 0; k < now.weight.size(); ++k) {
     next.weight[k] = stats.mass[k] / total_weight();

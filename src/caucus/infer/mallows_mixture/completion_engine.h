@@ -26,11 +26,11 @@ class CompletionEngine : public Engine {
   std::size_t num_items() const override { return num_items_; }
   std::size_t num_rankings() const override { return rankings_.size(); }
   double total_weight() const override { return rankings_.total_weight(); }
-  double step(const Parameters& now, bool move_centers, int threads, Parameters& next) const override;
+  double step(const Parameters& now, bool move_centers, const Workers& workers, Parameters& next) const override;
   Parameters from_labels(std::span<const std::uint32_t> labels, std::size_t num_components) const override;
   // As score gives it: exact for ballots whose recursion is small enough.
   void log_joint(const Parameters& now, int threads, std::span<double> out) const override;
-  std::vector<double> center_gaps(const Parameters& now, int) const override {
+  std::vector<double> center_gaps(const Parameters& now, const Workers&) const override {
     return std::vector<double>(now.weight.size(), infinity);
   }
   // No closed form: standard errors are left out.
@@ -39,7 +39,7 @@ class CompletionEngine : public Engine {
 
  private:
   struct Stats;
-  Stats pass(const Parameters& now, bool want_pairs, int threads) const;
+  Stats pass(const Parameters& now, bool want_pairs, const Workers& workers) const;
 
   const RankingSet& rankings_;
   std::size_t num_items_;

@@ -211,18 +211,18 @@ double DistanceEngine::share_out(const Parameters& now, std::span<const std::vec
   return loglik.total() + rest + offset * total_weight();
 }
 
-double DistanceEngine::step(const Parameters& now, bool move_centers, int threads, Parameters& next) const {
+double DistanceEngine::step(const Parameters& now, bool move_centers, const Workers& workers, Parameters& next) const {
   const std::size_t num_components = now.weight.size(), count = num_rankings();
   std::vector<std::vector<double>> d(num_components), mass(num_components, std::vector<double>(count));
-  for (std::size_t k = 0; k < num_components; ++k) d[k] = distances(now.center[k], threads);
+  for (std::size_t k = 0; k < num_components; ++k) d[k] = distances(now.center[k], workers.threads);
   const double loglik = share_out(now, d, mass);
   next = now;
   for (std::size_t k = 0; k < num_components; ++k) {
     const double total = sum(mass[k]);
     next.weight[k] = total / total_weight();
     if (!(total > 1e-9 * total_weight())) continue;
-    if (move_centers) next.center[k] = best_center(mass[k], now.center[k], threads);
-    if (next.center[k] != now.center[k]) d[k] = distances(next.center[k], threads);
+    if (move_centers) next.center[k] = best_center(mass[k], now.center[k], workers.threads);
+    if (next.center[k] != now.center[k]) d[k] = distances(next.center[k], workers.threads);
     next.theta[k] = {normalizer_.solve_theta(dot(mass[k], d[k]) / total, now.theta[k][0])};
   }
   return loglik;
@@ -244,7 +244,7 @@ Parameters DistanceEngine::from_labels(std::span<const std::uint32_t> labels, st
   return result;
 }
 
-std::vector<double> DistanceEngine::center_gaps(const Parameters& now, int) const {
+std::vector<double> DistanceEngine::center_gaps(const Parameters& now, const Workers&) const {
   return std::vector<double>(now.weight.size(), by_places(normalizer_.distance()) ? 0.0 : infinity);
 }
 

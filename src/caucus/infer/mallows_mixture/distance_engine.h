@@ -17,10 +17,10 @@ class DistanceEngine : public Engine {
   std::size_t num_items() const override { return num_items_; }
   std::size_t num_rankings() const override { return rankings_.size(); }
   double total_weight() const override { return plain_.total_weight(); }
-  double step(const Parameters& now, bool move_centers, int threads, Parameters& next) const override;
+  double step(const Parameters& now, bool move_centers, const Workers& workers, Parameters& next) const override;
   Parameters from_labels(std::span<const std::uint32_t> labels, std::size_t num_components) const override;
   void log_joint(const Parameters& now, int threads, std::span<double> out) const override;
-  std::vector<double> center_gaps(const Parameters& now, int threads) const override;
+  std::vector<double> center_gaps(const Parameters& now, const Workers& workers) const override;
   void derivatives(const Parameters& now, std::size_t k, std::span<double> score, std::span<double> information) const override;
 
  private:

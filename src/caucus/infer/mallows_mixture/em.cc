@@ -40,7 +40,7 @@ double distance(const std::vector<double>& a, const std::vector<double>& b) {
 
 }  // namespace
 
-EmResult run_em(const Engine& engine, Parameters start, const EmOptions& options, int threads,
+EmResult run_em(const Engine& engine, Parameters start, const EmOptions& options, const Workers& workers,
                 const std::function<StopReason*(int, double)>& stopped) {
   EmResult result;
   Parameters now = std::move(start), next;
@@ -56,7 +56,7 @@ EmResult run_em(const Engine& engine, Parameters start, const EmOptions& options
   };
   // One pass; false when it is time to stop, with the result set.
   const auto pass = [&](const Parameters& at, bool move_centers, Parameters& to, double& loglik) {
-    loglik = engine.step(at, move_centers, threads, to);
+    loglik = engine.step(at, move_centers, workers, to);
     ++result.iterations;
     if (StopReason* why = stopped(result.iterations, loglik)) {
       finish(at, loglik, *why);

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "caucus/base/workers.h"
 #include "caucus/data/ranking.h"
 
 namespace caucus::mallows_mixture {
@@ -25,14 +26,14 @@ class Engine {
 
   // Log-likelihood of the parameters given, and in `next` one EM step from them. Centers stay when move_centers is false, which is
   // cheaper. Safe to call from several threads.
-  virtual double step(const Parameters& now, bool move_centers, int threads, Parameters& next) const = 0;
+  virtual double step(const Parameters& now, bool move_centers, const Workers& workers, Parameters& next) const = 0;
   // Parameters that maximise the likelihood of labelled rankings (label < K for each distinct ranking).
   virtual Parameters from_labels(std::span<const std::uint32_t> labels, std::size_t num_components) const = 0;
   // out[i * K + k] = log weight_k + log P_k(ranking i).
   virtual void log_joint(const Parameters& now, int threads, std::span<double> out) const = 0;
   // How far each center may be from the best for the memberships these parameters give, in units of the cost (weighted distance, or
   // log-likelihood for the generalized model): 0 is a proof, infinity that no bound is known.
-  virtual std::vector<double> center_gaps(const Parameters& now, int threads) const = 0;
+  virtual std::vector<double> center_gaps(const Parameters& now, const Workers& workers) const = 0;
   // First and minus second derivatives of log P_k(ranking i) by the dispersions of component k (the second are diagonal), for
   // all i: score[i * T + j], information[i * T + j], T numbers per ranking.
   virtual void derivatives(const Parameters& now, std::size_t k, std::span<double> score, std::span<double> information) const = 0;

@@ -66,10 +66,11 @@ class MallowsFamily : public Family {
             .words =
                 "In a Mallows model every group has one order it agrees on. The more pairs of items a ranking turns around, the "
                 "rarer it is; theta says how much rarer.",
-            .methods = {{"em", "EM with exact or local consensus from many starts", {true, true, true, true, true}},
+            .methods = {{"em", "EM with exact or local consensus from many starts", {true, true, true, true, true}, true},
                         {"tensor",
                          "two groups from counts of top-3 sets and positions, with EM from there (--polish)",
-                         {true, false, false, false}}},
+                         {true, false, false, false},
+                         true}},
             .options = describe_options<MallowsOptions>(),
             .starts_from_labels = true,
             .compared_by_default = true};
@@ -150,7 +151,8 @@ class GeneralizedMallowsFamily : public Family {
                 "voters may agree on the top and not care about the bottom.",
             .methods = {{"em",
                          "EM with exact or local consensus from many starts; code s takes top-t ballots",
-                         {true, true, false, false, true}}},
+                         {true, true, false, false, true},
+                         true}},
             .options = describe_options<GeneralizedMallowsOptions>(),
             .starts_from_labels = true,
             .compared_by_default = true};

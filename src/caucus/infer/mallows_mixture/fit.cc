@@ -65,7 +65,7 @@ void finish(FitResult& result, const Dataset& data, const MallowsMixtureOptions&
   const std::unique_ptr<Engine> engine = voters ? std::make_unique<VoterEngine>(data, make_engine) : make_engine(data.rankings);
   const std::span<const double> weights = voters ? std::span<const double>(data.voters.weights) : data.rankings.weights();
   const std::size_t num_components = result.parameters.weight.size();
-  std::vector<double> joint(engine->num_rankings() * num_components);
+  Buffer<double> joint = scratch_array<double>(data.rankings.scratch(), engine->num_rankings() * num_components);
   engine->log_joint(result.parameters, run.threads, joint);
   // The likelihood as score gives it.
   double loglik = 0.0;
@@ -88,7 +88,7 @@ void finish(FitResult& result, const Dataset& data, const MallowsMixtureOptions&
   }
   const bool stopped = result.stop_reason == StopReason::interrupted || result.stop_reason == StopReason::time_limit;
   // After a stop the search ends at once, and the gap is that of its first bound.
-  if (result.center_gaps.empty()) result.center_gaps = engine->center_gaps(result.parameters, run.threads);
+  if (result.center_gaps.empty()) result.center_gaps = engine->center_gaps(result.parameters, run.workers());
   const double size = voters ? effective_size(data.voters.weights) : effective_size(data.rankings);
   if (!stopped && with_errors && options.standard_errors) {
     // Weights that are no counts have no scale of their own (data/weights.h): the information is that of as many voters or ballots

@@ -17,6 +17,9 @@ struct GeneralizedEngine::Stats {
   std::vector<double> stage_mass;   // K x n
   std::vector<double> beats, less;  // as in MallowsEngine; weighted by theta_j in code s
 
+  friend auto parts(IsA<Stats> auto& stats) {
+    return std::tie(stats.loglik, stats.mass, stats.stage_sum, stats.stage_mass, stats.beats, stats.less);
+  }
   void fold(const Stats& other) {
     loglik += other.loglik;
     const auto add = [](std::vector<double>& to, const std::vector<double>& from) {
@@ -152,7 +155,7 @@ void GeneralizedEngine::add_block(const PassTables& tables, std::size_t begin, s
   stats.loglik += loglik.total();
 }
 
-GeneralizedEngine::Stats GeneralizedEngine::pass(const Parameters& now, bool want_pairs, int threads,
+GeneralizedEngine::Stats GeneralizedEngine::pass(const Parameters& now, bool want_pairs, const Workers& workers,
                                                  std::span<double> memberships) const {
   const std::size_t num_components = now.weight.size(), n = num_items_;
   const PassTables tables(now, n, code_);
@@ -183,19 +186,21 @@ GeneralizedEngine::Stats GeneralizedEngine::pass(const Parameters& now, bool wan
         return add_block<0>(tables, begin, end, stats, memberships);
     }
   };
+  // Memberships are needed here, all of them: nobody else can fill them in.
+  const Workers own = memberships.empty() ? workers : Workers(workers.threads);
   Stats stats =
-      parallel_fold(Blocks(num_rankings()), threads, make, body, [](Stats& total, const Stats& partial) { total.fold(partial); });
+      parallel_fold(Blocks(num_rankings()), own, make, body, [](Stats& total, const Stats& partial) { total.fold(partial); });
   for (std::size_t k = 0; k < num_components; ++k)  // a ranking takes part in every stage up to its length
     for (std::size_t j = n - 1; j-- > 0;) stats.stage_mass[k * n + j] += stats.stage_mass[k * n + j + 1];
   return stats;
 }
 
 std::vector<double> GeneralizedEngine::stage_sums(std::span<const ItemId> center, std::span<const double> memberships,
-                                                  std::size_t k, std::size_t num_components, int threads) const {
+                                                  std::size_t k, std::size_t num_components, const Workers& workers) const {
   const std::size_t n = num_items_;
   const auto position = inverse_order(center);
   return parallel_fold(
-      Blocks(num_rankings()), threads, [&] { return std::vector<double>(n, 0.0); },
+      Blocks(num_rankings()), workers, [&] { return std::vector<double>(n, 0.0); },
       [&](std::vector<double>& sums, std::size_t begin, std::size_t end) {
         std::vector<std::uint32_t> code(n);
         for (std::size_t i = begin; i < end; ++i) {
@@ -210,11 +215,11 @@ std::vector<double> GeneralizedEngine::stage_sums(std::span<const ItemId> center
       });
 }
 
-double GeneralizedEngine::step(const Parameters& now, bool move_centers, int threads, Parameters& next) const {
+double GeneralizedEngine::step(const Parameters& now, bool move_centers, const Workers& workers, Parameters& next) const {
   const std::size_t num_components = now.weight.size(), n = num_items_;
   std::vector<double> memberships;
   if (move_centers && code_ == Code::s) memberships.resize(num_rankings() * num_components);
-  Stats stats = pass(now, move_centers, threads, memberships);
+  Stats stats = pass(now, move_centers, workers, memberships);
   next = now;
   for (std::size_t k = 0; k < num_components; ++k) {
     next.weight[k] = stats.mass[k] / total_weight();
@@ -238,8 +243,8 @@ double GeneralizedEngine::step(const Parameters& now, bool move_centers, int thr
       } else {
         const Consensus found = find_consensus(pairs, consensus_, limits_);
         if (found.order != now.center[k] && found.cost < consensus_cost(now.center[k], pairs)) {
-          if (code_ == Code::v) memberships.assign(num_rankings() * num_components, 0.0), pass(now, false, threads, memberships);
-          const std::vector<double> sums = stage_sums(found.order, memberships, k, num_components, threads);
+          if (code_ == Code::v) memberships.assign(num_rankings() * num_components, 0.0), pass(now, false, workers, memberships);
+          const std::vector<double> sums = stage_sums(found.order, memberships, k, num_components, workers);
           double before = 0.0, after = 0.0;
           for (std::size_t j = 0; j + 1 < n; ++j) {
             const double mass = stats.stage_mass[k * n + j];
@@ -263,11 +268,11 @@ double GeneralizedEngine::step(const Parameters& now, bool move_centers, int thr
   return stats.loglik;
 }
 
-std::vector<double> GeneralizedEngine::center_gaps(const Parameters& now, int threads) const {
+std::vector<double> GeneralizedEngine::center_gaps(const Parameters& now, const Workers& workers) const {
   const std::size_t num_components = now.weight.size(), n = num_items_;
   std::vector<double> gaps(num_components, infinity);
   if (code_ == Code::s || n > 64) return gaps;
-  const Stats stats = pass(now, true, threads, {});
+  const Stats stats = pass(now, true, workers, {});
   for (std::size_t k = 0; k < num_components; ++k) {
     gaps[k] = 0.0;
     if (!(stats.mass[k] > 1e-9 * total_weight())) continue;

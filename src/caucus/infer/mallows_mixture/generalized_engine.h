@@ -18,10 +18,10 @@ class GeneralizedEngine : public Engine {
   std::size_t num_items() const override { return num_items_; }
   std::size_t num_rankings() const override { return rankings_.size(); }
   double total_weight() const override { return plain_.total_weight(); }
-  double step(const Parameters& now, bool move_centers, int threads, Parameters& next) const override;
+  double step(const Parameters& now, bool move_centers, const Workers& workers, Parameters& next) const override;
   Parameters from_labels(std::span<const std::uint32_t> labels, std::size_t num_components) const override;
   void log_joint(const Parameters& now, int threads, std::span<double> out) const override;
-  std::vector<double> center_gaps(const Parameters& now, int threads) const override;
+  std::vector<double> center_gaps(const Parameters& now, const Workers& workers) const override;
   void derivatives(const Parameters& now, std::size_t k, std::span<double> score, std::span<double> information) const override;
 
  private:
@@ -29,10 +29,10 @@ class GeneralizedEngine : public Engine {
   struct PassTables;
   template <std::size_t fixed_components>
   void add_block(const PassTables& tables, std::size_t begin, std::size_t end, Stats& stats, std::span<double> memberships) const;
-  Stats pass(const Parameters& now, bool want_pairs, int threads, std::span<double> memberships) const;
+  Stats pass(const Parameters& now, bool want_pairs, const Workers& workers, std::span<double> memberships) const;
   // Stage sums of the memberships about center k.
   std::vector<double> stage_sums(std::span<const ItemId> center, std::span<const double> memberships, std::size_t k,
-                                 std::size_t num_components, int threads) const;
+                                 std::size_t num_components, const Workers& workers) const;
 
   const RankingSet& rankings_;
   std::size_t num_items_;

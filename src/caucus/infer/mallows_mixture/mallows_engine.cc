@@ -27,6 +27,9 @@ struct MallowsEngine::Stats {
   // Beyond: beats[k * n + a] counts rankings that list a, less[(k * n + a) * n + b] those of them where b is not below a.
   std::vector<double> beats, less;
 
+  friend auto parts(IsA<Stats> auto& stats) {
+    return std::tie(stats.loglik, stats.mass, stats.distance, stats.shape_mass, stats.sums, stats.beats, stats.less);
+  }
   void fold(const Stats& other, bool pairs) {
     loglik += other.loglik;
     const auto add = [](std::vector<double>& to, const std::vector<double>& from) {
@@ -44,10 +47,10 @@ struct MallowsEngine::Stats {
 MallowsEngine::MallowsEngine(const RankingSet& rankings, std::size_t num_items, ConsensusMethod consensus, ConsensusLimits limits)
     : rankings_(rankings),
       num_items_(num_items),
-      weight_(rankings.weights().begin(), rankings.weights().end()),
+      weight_(rankings.weights()),
       consensus_(consensus),
       limits_(std::move(limits)),
-      shape_(rankings.size()),
+      shape_(scratch_array<std::uint32_t>(rankings.scratch(), rankings.size())),
       use_bits_(num_items <= PairBits::max_items) {
   total_ = sum(weight_);
   std::map<std::vector<std::uint32_t>, std::uint32_t> known;
@@ -184,7 +187,7 @@ void MallowsEngine::add_pairs(std::size_t first, std::size_t count, std::span<co
   }
 }
 
-MallowsEngine::Stats MallowsEngine::pass(const Parameters& now, bool want_pairs, int threads) const {
+MallowsEngine::Stats MallowsEngine::pass(const Parameters& now, bool want_pairs, const Workers& workers) const {
   const std::size_t num_components = now.weight.size(), n = num_items_, num_shapes = shapes_.size();
   const PassTables tables(now, n, shapes_);
   std::vector<std::vector<std::uint32_t>> position(num_components);
@@ -235,7 +238,7 @@ MallowsEngine::Stats MallowsEngine::pass(const Parameters& now, bool want_pairs,
         add_pairs(first, count, part, stats);
     }
   };
-  return parallel_fold(Blocks(num_rankings()), threads, make, body,
+  return parallel_fold(Blocks(num_rankings()), workers, make, body,
                        [&](Stats& total, const Stats& partial) { total.fold(partial, want_pairs && use_bits_); });
 }
 
@@ -270,8 +273,8 @@ void MallowsEngine::update(const Stats& stats, std::size_t k, Parameters& next) 
   next.theta[k] = {solve_mallows_theta(stats.distance[k], stats.mass[k], num_items_, group_weight, next.theta[k][0])};
 }
 
-double MallowsEngine::step(const Parameters& now, bool move_centers, int threads, Parameters& next) const {
-  Stats stats = pass(now, move_centers, threads);
+double MallowsEngine::step(const Parameters& now, bool move_centers, const Workers& workers, Parameters& next) const {
+  Stats stats = pass(now, move_centers, workers);
   const std::size_t num_components = now.weight.size();
   next = now;
   std::vector<PairMatrix> pairs;
@@ -297,8 +300,8 @@ double MallowsEngine::step(const Parameters& now, bool move_centers, int threads
   return stats.loglik;
 }
 
-std::vector<double> MallowsEngine::center_gaps(const Parameters& now, int threads) const {
-  const Stats stats = pass(now, true, threads);
+std::vector<double> MallowsEngine::center_gaps(const Parameters& now, const Workers& workers) const {
+  const Stats stats = pass(now, true, workers);
   return consensus_gaps(now, stats.mass, pair_matrices(stats), total_, consensus_, limits_);
 }
 

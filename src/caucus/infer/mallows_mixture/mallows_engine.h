@@ -16,10 +16,10 @@ class MallowsEngine : public Engine {
   std::size_t num_items() const override { return num_items_; }
   std::size_t num_rankings() const override { return rankings_.size(); }
   double total_weight() const override { return total_; }
-  double step(const Parameters& now, bool move_centers, int threads, Parameters& next) const override;
+  double step(const Parameters& now, bool move_centers, const Workers& workers, Parameters& next) const override;
   Parameters from_labels(std::span<const std::uint32_t> labels, std::size_t num_components) const override;
   void log_joint(const Parameters& now, int threads, std::span<double> out) const override;
-  std::vector<double> center_gaps(const Parameters& now, int threads) const override;
+  std::vector<double> center_gaps(const Parameters& now, const Workers& workers) const override;
   void derivatives(const Parameters& now, std::size_t k, std::span<double> score, std::span<double> information) const override;
 
   // Sizes of the tie-groups of more than one item of each shape, the unlisted items among them.
@@ -35,7 +35,7 @@ class MallowsEngine : public Engine {
   void share_out(const PassTables& tables, std::size_t first, std::size_t count, std::span<const std::uint32_t> d,
                  std::span<double> part, Stats& stats) const;
   void add_pairs(std::size_t first, std::size_t count, std::span<const double> part, Stats& stats) const;
-  Stats pass(const Parameters& now, bool want_pairs, int threads) const;
+  Stats pass(const Parameters& now, bool want_pairs, const Workers& workers) const;
   void distances(std::span<const std::uint64_t> bits, std::span<const std::uint32_t> position, std::size_t first,
                  std::span<std::uint32_t> out) const;
   std::vector<PairMatrix> pair_matrices(const Stats& stats) const;
@@ -44,10 +44,10 @@ class MallowsEngine : public Engine {
   const RankingSet& rankings_;
   std::size_t num_items_;
   double total_ = 0.0;
-  std::vector<double> weight_;
+  std::span<const double> weight_;
   ConsensusMethod consensus_;
   ConsensusLimits limits_;
-  std::vector<std::uint32_t> shape_;
+  Buffer<std::uint32_t> shape_;
   std::vector<std::vector<std::uint32_t>> shapes_;
   bool use_bits_;
   PairBits bits_;

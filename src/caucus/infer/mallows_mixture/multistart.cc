@@ -27,7 +27,7 @@ bool stopped(const EmResult& result) {
 // EM stops where every center is best given the memberships; a neighbouring center with other memberships may still be better.
 // Tries all swaps of neighbours in all centers (a step with the centers at rest each, a few more for the better ones), follows the
 // best one by EM, and repeats.
-void improve(const Engine& engine, EmResult& best, const EmOptions& options, int threads, const Tell& tell) {
+void improve(const Engine& engine, EmResult& best, const EmOptions& options, const Workers& workers, const Tell& tell) {
   const std::size_t num_components = best.parameters.weight.size(), n = engine.num_items();
   const double least_gain = 1e-8 * (1.0 + std::abs(best.loglik));
   for (int round = 0; round < 50 && n > 1 && n <= 64; ++round) {
@@ -44,7 +44,7 @@ void improve(const Engine& engine, EmResult& best, const EmOptions& options, int
         Trial trial{0.0, best.parameters};
         std::swap(trial.parameters.center[k][p], trial.parameters.center[k][p + 1]);
         Parameters next;
-        trial.loglik = engine.step(trial.parameters, false, threads, next);
+        trial.loglik = engine.step(trial.parameters, false, workers, next);
         trial.parameters = std::move(next);
         ++best.iterations;
         if (tell(best.iterations, trial.loglik) != nullptr) return;
@@ -56,7 +56,7 @@ void improve(const Engine& engine, EmResult& best, const EmOptions& options, int
     for (Trial& trial : trials) {
       Parameters next;
       for (int step = 1; step < 4; ++step) {
-        trial.loglik = engine.step(trial.parameters, false, threads, next);
+        trial.loglik = engine.step(trial.parameters, false, workers, next);
         ++best.iterations;
         if (step < 3) trial.parameters = next;
       }
@@ -65,7 +65,7 @@ void improve(const Engine& engine, EmResult& best, const EmOptions& options, int
     best_first();
     bool improved = false;
     for (std::size_t t = 0; t < trials.size() && t < 3 && !improved; ++t) {
-      EmResult moved = run_em(engine, trials[t].parameters, options, threads, tell);
+      EmResult moved = run_em(engine, trials[t].parameters, options, workers, tell);
       if (stopped(moved)) return;
       const int iterations = best.iterations + moved.iterations;
       if (moved.loglik > best.loglik + least_gain) {
@@ -89,9 +89,10 @@ class Problem {
       : options_(options),
         num_components_(static_cast<std::size_t>(options.components)),
         observer_(run.observer),
-        run_(run),
+        run_(run.alone()),
+        together_(run),
         dear_(step_cost > 1.0) {
-    run_.observer = &observer_;
+    run_.observer = together_.observer = &observer_;
     if (rankings.size() > screen_above && num_components_ > 1) {
       RandomStream random(run.seed, Purpose::permute, 0);
       part_ = draw_by_weight(rankings, screen_size, random);
@@ -121,7 +122,7 @@ class Problem {
     Parameters from = number < warm_
                           ? (full_ ? *full_ : *engine_).from_labels(run_.labels, num_components_)
                           : engine_->from_labels(starts_->labels(static_cast<std::uint64_t>(number - warm_)), num_components_);
-    return go(*engine_, std::move(from), em_, num_components_ == 1 ? run_.threads : 1, "em");
+    return num_components_ == 1 ? go_together(*engine_, std::move(from), em_, "em") : go(*engine_, std::move(from), em_, "em");
   }
   std::vector<Parameters> moves(const Solution& best, int time) const {
     const Standing standing = standing_of(best);
@@ -161,23 +162,23 @@ class Problem {
   Solution attempt(const Parameters& point) const {
     EmOptions brief = em_;
     brief.iterations = std::min(em_.iterations, 6);
-    return go(*engine_, point, brief, 1, "moves");
+    return go(*engine_, point, brief, "moves");
   }
   Solution finish(Solution solution) const {
     if (solution.stop_reason == StopReason::converged) return solution;
-    return go(*engine_, std::move(solution.parameters), em_, 1, "moves");
+    return go(*engine_, std::move(solution.parameters), em_, "moves");
   }
   // Moves of the centers; on all rankings where the runs saw a part.
   Solution refine(Solution solution) const {
-    improve(*engine_, solution, em_, run_.threads, tell("neighbouring centers"));
+    improve(*engine_, solution, em_, together_.workers(), tell(together_, "neighbouring centers"));
     if (!full_) return solution;
-    return go(*full_, std::move(solution.parameters), em_, run_.threads, "em");
+    return go_together(*full_, std::move(solution.parameters), em_, "em");
   }
   // To the tolerance asked for.
   Solution polish(Solution solution) const {
     EmOptions last = em_;
     last.tolerance = options_.tolerance;
-    Solution end = go(full_ ? *full_ : *engine_, std::move(solution.parameters), last, run_.threads, "em, to the end");
+    Solution end = go_together(full_ ? *full_ : *engine_, std::move(solution.parameters), last, "em, to the end");
     end.trace.insert(end.trace.begin(), solution.trace.begin(), solution.trace.end());
     end.iterations += solution.iterations;
     return end;
@@ -199,21 +200,26 @@ class Problem {
     }
     return standing;
   }
-  Tell tell(std::string_view phase) const {
-    return [this, phase](int iteration, double loglik) -> StopReason* {
+  Tell tell(const Run& run, std::string_view phase) const {
+    return [this, &run, phase](int iteration, double loglik) -> StopReason* {
       StopReason why{};
-      if (run_.report({phase, iteration, options_.iterations, loglik}, why) == Flow::proceed) return nullptr;
+      if (run.report({phase, iteration, options_.iterations, loglik}, why) == Flow::proceed) return nullptr;
       return why == StopReason::interrupted ? &interrupted_ : &time_limit_;
     };
   }
-  Solution go(const Engine& engine, Parameters from, const EmOptions& em, int threads, std::string_view phase) const {
-    return run_em(engine, std::move(from), em, threads, tell(phase));
+  // One of several side by side.
+  Solution go(const Engine& engine, Parameters from, const EmOptions& em, std::string_view phase) const {
+    return run_em(engine, std::move(from), em, 1, tell(run_, phase));
+  }
+  // With all threads and processes.
+  Solution go_together(const Engine& engine, Parameters from, const EmOptions& em, std::string_view phase) const {
+    return run_em(engine, std::move(from), em, together_.workers(), tell(together_, phase));
   }
 
   const MallowsMixtureOptions& options_;
   std::size_t num_components_;
   SharedObserver observer_;
-  Run run_;
+  Run run_, together_;  // of a start among others; of what is done alone
   bool dear_;
   RankingSet part_;
   std::unique_ptr<Engine> engine_, full_;  // of what the starts see; of all where that is a part
@@ -254,7 +260,7 @@ MultistartResult run_multistart(const RankingSet& rankings, std::size_t num_item
   if (plan.starts) *plan.starts += problem.warm();
   plan.budget = budget * run.effort;
   plan.least = least_share(effective_size(rankings), static_cast<std::size_t>(options.components) * num_items);
-  plan.threads = run.threads;
+  plan.workers = options.components == 1 ? Workers(1) : run.workers();
   plan.same = 1e-7;
   plan.refined = problem.refined();
   auto found = Multistart(problem, plan).run();

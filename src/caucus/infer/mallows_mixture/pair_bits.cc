@@ -57,8 +57,8 @@ PairBits::PairBits(const RankingSet& rankings, std::size_t num_items)
   chunks_ = (num_pairs_ + chunk_bits_ - 1) / chunk_bits_;
   bool partial = rankings.has_ties();
   for (std::size_t i = 0; i < rankings.size() && !partial; ++i) partial = rankings.length(i) + 1 < num_items;
-  forward_.assign(rankings.size() * words_, 0);
-  if (partial) backward_.assign(rankings.size() * words_, 0);
+  forward_ = scratch_array<std::uint64_t>(rankings.scratch(), rankings.size() * words_);
+  if (partial) backward_ = scratch_array<std::uint64_t>(rankings.scratch(), rankings.size() * words_);
   std::vector<std::size_t> group(num_items);
   for (std::size_t i = 0; i < rankings.size(); ++i) {
     std::size_t g = 0;

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "caucus/base/bytes.h"
 #include "caucus/data/ranking.h"
 #include "caucus/model/pair_matrix.h"
 
@@ -38,6 +39,7 @@ class PairBits {
     PairMatrix matrix(const PairBits& bits, std::size_t k, double total) const;
 
    private:
+    friend auto parts(IsA<Sums> auto& sums) { return std::tie(sums.components_, sums.forward_, sums.backward_); }
     std::size_t components_ = 0;
     std::vector<double> forward_, backward_;  // [chunk][value][k]
   };
@@ -46,8 +48,8 @@ class PairBits {
   std::size_t num_items_ = 0, num_pairs_ = 0, words_ = 0;
   unsigned chunk_bits_ = 8;
   std::size_t chunks_ = 0;
-  std::vector<std::uint64_t> forward_;   // bit of pair a < b: a strictly before b
-  std::vector<std::uint64_t> backward_;  // b strictly before a; empty if all rankings are complete and strict
+  Buffer<std::uint64_t> forward_;   // bit of pair a < b: a strictly before b
+  Buffer<std::uint64_t> backward_;  // b strictly before a; empty if all rankings are complete and strict
 };
 
 }  // namespace caucus::mallows_mixture

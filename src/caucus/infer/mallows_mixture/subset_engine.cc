@@ -96,10 +96,10 @@ double SubsetEngine::best_theta(std::span<const ItemId> center, std::span<const 
   return now;
 }
 
-double SubsetEngine::step(const Parameters& now, bool move_centers, int threads, Parameters& next) const {
+double SubsetEngine::step(const Parameters& now, bool move_centers, const Workers& workers, Parameters& next) const {
   const std::size_t num_components = now.weight.size(), count = num_rankings();
   std::vector<double> joint(count * num_components);
-  log_joint(now, threads, joint);
+  log_joint(now, workers.threads, joint);
   std::vector<std::vector<double>> mass(num_components, std::vector<double>(count));
   double loglik = 0.0;
   for (std::size_t i = 0; i < count; ++i) {
@@ -119,7 +119,7 @@ double SubsetEngine::step(const Parameters& now, bool move_centers, int threads,
       search.run(reach_);
       next.center[k] = search.center();
     }
-    next.theta[k] = {best_theta(next.center[k], mass[k], now.theta[k][0], threads)};
+    next.theta[k] = {best_theta(next.center[k], mass[k], now.theta[k][0], workers.threads)};
   }
   return loglik;
 }

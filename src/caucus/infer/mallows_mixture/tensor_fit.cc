@@ -131,7 +131,7 @@ FitResult fit_by_tensor(const Dataset& data, const MallowsOptions& options, cons
   require_few(data.num_items(), data.source);
   const std::size_t n = data.num_items();
   const mallows_tensor::CountSource source = [&](std::span<const ItemId> deleted) {
-    return mallows_tensor::count_rankings(data.rankings, n, run.threads, deleted);
+    return mallows_tensor::count_rankings(data.rankings, n, run.workers(), deleted);
   };
   const mallows_tensor::LearnResult learned = mallows_tensor::learn_two_mallows(source({}), source, learn_options(run), run.seed);
   FitResult result = from_learned(learned, data.items);
@@ -160,7 +160,7 @@ FitResult fit_by_tensor(const Dataset& data, const MallowsOptions& options, cons
   }
   const MallowsEngine engine(data.rankings, n, options.consensus, {});
   EmResult end =
-      run_em(engine, result.parameters, {options.iterations, options.tolerance, options.accelerate}, run.threads,
+      run_em(engine, result.parameters, {options.iterations, options.tolerance, options.accelerate}, run.workers(),
              [&](int iteration, double loglik) {
                return run.report({"em from the tensor", iteration, options.iterations, loglik}, why) == Flow::stop ? &why : nullptr;
              });

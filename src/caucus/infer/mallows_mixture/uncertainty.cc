@@ -5,12 +5,14 @@
 #include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "caucus/base/error.h"
 #include "caucus/base/numeric.h"
 #include "caucus/base/parallel.h"
 #include "caucus/data/weights.h"
 #include "caucus/infer/stopping.h"
+#include "caucus/infer/tasks.h"
 #include "caucus/model/assignment.h"
 #include "caucus/model/kendall.h"
 #include "caucus/model/stage.h"
@@ -126,24 +128,27 @@ Stability bootstrap(const RankingSet& rankings, std::size_t num_items, const Par
 Stability bootstrap(std::size_t num_items, const Parameters& fitted, const EmOptions& options,
                     const std::function<void(RandomStream&, const Refit&)>& draw, int resamples, const Run& run) {
   const std::size_t num_components = fitted.weight.size(), n = num_items;
-  std::vector<Parameters> fits(static_cast<std::size_t>(resamples));
   EmOptions quick = options;
   quick.tolerance = std::max(options.tolerance, 1e-7);
-  parallel_for(fits.size(), run.threads, [&](std::size_t b) {
-    if (should_stop(run)) return;
+  const auto body = [&](std::size_t b) -> std::optional<Parameters> {
+    std::optional<Parameters> fit;
+    if (should_stop(run)) return fit;
     RandomStream stream(run.seed, Purpose::bootstrap, b);
     draw(stream, [&](const Engine& engine) {
       StopReason why = StopReason::time_limit;
       EmResult end = run_em(engine, fitted, quick, 1, [&](int, double) { return should_stop(run) ? &why : nullptr; });
-      if (!should_stop(run)) fits[b] = std::move(end.parameters);  // one that was cut short would be biased towards the fit
+      if (!should_stop(run)) fit = std::move(end.parameters);  // one that was cut short would be biased towards the fit
     });
-  });
+    return fit;
+  };
+  const auto fits = run_tasks<Parameters>(run.workers(), static_cast<std::size_t>(resamples), body, [](const Parameters&) { return true; });
   Stability result;
   result.pairs.assign(num_components, std::vector<double>(n * n, 0.0));
   result.unchanged.assign(num_components, 0.0);
   std::vector<std::vector<double>> weights(num_components), thetas(num_components);
-  for (const Parameters& fit : fits) {
-    if (fit.weight.empty()) continue;
+  for (const std::optional<Parameters>& one : fits) {
+    if (!one) continue;
+    const Parameters& fit = *one;
     ++result.resamples;
     std::vector<double> cost(num_components * num_components);
     for (std::size_t k = 0; k < num_components; ++k)

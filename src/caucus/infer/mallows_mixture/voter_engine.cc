@@ -54,10 +54,10 @@ std::vector<std::vector<double>> VoterEngine::shares(std::span<const double> mem
   return result;
 }
 
-double VoterEngine::step(const Parameters& now, bool move_centers, int threads, Parameters& next) const {
+double VoterEngine::step(const Parameters& now, bool move_centers, const Workers& workers, Parameters& next) const {
   const std::size_t num = now.weight.size(), count = data_.voters.size();
   std::vector<double> joint(count * num), size(num, 0.0);
-  log_joint(now, threads, joint);
+  log_joint(now, workers.threads, joint);
   double loglik = 0.0;
   for (std::size_t v = 0; v < count; ++v) {
     const auto row = std::span(joint).subspan(v * num, num);
@@ -76,7 +76,7 @@ double VoterEngine::step(const Parameters& now, bool move_centers, int threads, 
     if (!(size[k] > 1e-9 * total)) continue;  // an empty group keeps its center and dispersion
     const RankingSet weighted = data_.rankings.with_weights(std::move(of_group[k]));
     Parameters own;
-    make_(weighted)->step(only(now, k), move_centers, threads, own);
+    make_(weighted)->step(only(now, k), move_centers, workers, own);
     next.center[k] = std::move(own.center[0]);
     next.theta[k] = std::move(own.theta[0]);
   }
@@ -103,10 +103,10 @@ Parameters VoterEngine::from_labels(std::span<const std::uint32_t> labels, std::
   return result;
 }
 
-std::vector<double> VoterEngine::center_gaps(const Parameters& now, int threads) const {
+std::vector<double> VoterEngine::center_gaps(const Parameters& now, const Workers& workers) const {
   const std::size_t num = now.weight.size();
   std::vector<double> joint(data_.voters.size() * num);
-  log_joint(now, threads, joint);
+  log_joint(now, workers.threads, joint);
   for (std::size_t v = 0; v < data_.voters.size(); ++v) {
     const auto row = std::span(joint).subspan(v * num, num);
     const double total = log_sum_exp(row);
@@ -116,7 +116,7 @@ std::vector<double> VoterEngine::center_gaps(const Parameters& now, int threads)
   std::vector<double> gaps;
   for (std::size_t k = 0; k < num; ++k) {
     const RankingSet weighted = data_.rankings.with_weights(std::move(of_group[k]));
-    gaps.push_back(weighted.total_weight() > 0.0 ? make_(weighted)->center_gaps(only(now, k), threads)[0] : 0.0);
+    gaps.push_back(weighted.total_weight() > 0.0 ? make_(weighted)->center_gaps(only(now, k), workers)[0] : 0.0);
   }
   return gaps;
 }
@@ -145,7 +145,7 @@ class VoterProblem {
   using Point = Parameters;
 
   VoterProblem(const Dataset& data, const MallowsMixtureOptions& options, const MakeEngine& make_engine, const Run& run)
-      : data_(data), options_(options), engine_(data, make_engine), observer_(run.observer), run_(run) {
+      : data_(data), options_(options), engine_(data, make_engine), observer_(run.observer), run_(run.alone()) {
     run_.observer = &observer_;
     warm_ = run.labels.size() == data.voters.size() && options.components > 1 ? 1 : 0;
   }
@@ -203,7 +203,7 @@ MultistartResult search_voters(const Dataset& data, const MallowsMixtureOptions&
   VoterProblem problem(data, options, make_engine, run);
   MultistartPlan plan;
   plan.starts = (options.components == 1 ? 1 : options.restarts.value_or(default_starts)) + problem.warm();
-  plan.threads = run.threads;
+  plan.workers = options.components == 1 ? Workers(1) : run.workers();
   plan.same = 1e-7;
   plan.moves = false;
   auto found = Multistart(problem, plan).run();

@@ -46,7 +46,8 @@ double TopCounts::position(std::size_t i, std::size_t j) const {
 
 double TopCounts::triple(std::size_t i, std::size_t j, std::size_t k) const { return triples_[triple_index(i, j, k)]; }
 
-TopCounts count_rankings(const RankingSet& rankings, std::size_t num_items, int threads, std::span<const ItemId> deleted) {
+TopCounts count_rankings(const RankingSet& rankings, std::size_t num_items, const Workers& workers,
+                         std::span<const ItemId> deleted) {
   constexpr ItemId gone = ~ItemId{0};
   std::vector<ItemId> renumbered(num_items, 0);
   for (ItemId item : deleted) renumbered[item] = gone;
@@ -57,7 +58,7 @@ TopCounts count_rankings(const RankingSet& rankings, std::size_t num_items, int 
   const std::size_t cells = std::max<std::size_t>(num_items * num_items * num_items, 1);
   const Blocks blocks(rankings.size(), 8192, std::clamp<std::size_t>((std::size_t{1} << 24) / cells, 1, 64));
   return parallel_fold(
-      blocks, threads, [&] { return TopCounts(kept); },
+      blocks, workers, [&] { return TopCounts(kept); },
       [&](TopCounts& counts, std::size_t begin, std::size_t end) {
         std::vector<ItemId> order(kept);
         for (std::size_t i = begin; i < end; ++i) {

@@ -6,6 +6,8 @@
 #include <span>
 #include <vector>
 
+#include "caucus/base/bytes.h"
+#include "caucus/base/workers.h"
 #include "caucus/data/ranking.h"
 
 namespace caucus::mallows_tensor {
@@ -45,6 +47,9 @@ class TopCounts {
   std::size_t memory_bytes() const { return (joint_.size() + triples_.size()) * sizeof(double); }
 
  private:
+  friend auto parts(IsA<TopCounts> auto& counts) {
+    return std::tie(counts.num_items_, counts.total_, counts.joint_, counts.triples_);
+  }
   // Sets in colexicographic order: C(k,3) + C(j,2) + i for i < j < k.
   static std::size_t triple_index(std::size_t i, std::size_t j, std::size_t k);
 
@@ -56,7 +61,8 @@ class TopCounts {
 
 // One pass in fixed blocks. `deleted` items are taken out of every ranking first, and the others renumbered in ascending order: for
 // a contiguous rest of both centers this leaves a mixture of the same weights and scales (methods of HANDLE-DEGENERATE-CASES).
-TopCounts count_rankings(const RankingSet& rankings, std::size_t num_items, int threads, std::span<const ItemId> deleted = {});
+TopCounts count_rankings(const RankingSet& rankings, std::size_t num_items, const Workers& workers,
+                         std::span<const ItemId> deleted = {});
 
 // Where the learner gets its counts: called once with nothing deleted, and again for each prefix that the degenerate branch takes
 // off. A stream that has gone by answers only the first; then the degenerate branch stays with the counts it has.

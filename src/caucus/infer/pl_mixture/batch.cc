@@ -1,7 +1,6 @@
 #include "caucus/infer/pl_mixture/batch.h"
 
 #include <algorithm>
-#include <numeric>
 #include <tuple>
 
 #include "caucus/base/parallel.h"
@@ -28,22 +27,23 @@ Shape shape_of(std::size_t length, std::size_t num_items, Unranked unranked) {
 }
 
 template <class Item>
-void fill_items(const Dataset& data, const Batch& batch, std::vector<Item>& out) {
+void fill_items(const Dataset& data, const Batch& batch, Buffer<Item>& out) {
   const std::size_t n = data.num_items();
   std::size_t total = 0;
   for (const auto& group : batch.groups) total += group.count * group.length;
-  out.reserve(total);
+  out = scratch_array<Item>(data.rankings.scratch(), total);
+  Item* to = out.data();
   std::vector<std::uint32_t> mark(n, 0);
   std::uint32_t stamp = 0;
   for (const auto& group : batch.groups) {
     for (std::size_t r = group.first; r < group.first + group.count; ++r) {
       const auto listed = data.rankings[batch.source[r]].items();
-      for (ItemId item : listed) out.push_back(static_cast<Item>(item));
+      for (ItemId item : listed) *to++ = static_cast<Item>(item);
       if (listed.size() == group.length) continue;
       ++stamp;
       for (ItemId item : listed) mark[item] = stamp;
       for (std::size_t i = 0; i < n; ++i)
-        if (mark[i] != stamp) out.push_back(static_cast<Item>(i));
+        if (mark[i] != stamp) *to++ = static_cast<Item>(i);
     }
   }
 }
@@ -54,33 +54,52 @@ Batch make_batch(const Dataset& data) {
   const RankingSet& rankings = data.rankings;
   Batch batch;
   batch.num_items = data.num_items();
-  std::vector<std::uint32_t> order;
+  // A ranking's shape follows from its length; two lengths may have one shape. Sorted by counting, in the order of the set within a
+  // shape.
+  const auto shape = [&](std::size_t length) { return shape_of(length, batch.num_items, data.unranked); };
+  std::vector<std::size_t> with_length;
   for (std::size_t i = 0; i < rankings.size(); ++i) {
     const double weight = rankings.weight(i);
     if (!(weight > 0.0)) continue;
     batch.total_weight += weight;
-    if (shape_of(rankings.length(i), batch.num_items, data.unranked).stages == 0)
+    const std::size_t length = rankings.length(i);
+    if (with_length.size() <= length) with_length.resize(length + 1, 0);
+    if (shape(length).stages == 0)
       batch.silent_weight += weight;
     else
-      order.push_back(static_cast<std::uint32_t>(i));
+      ++with_length[length], ++batch.count;
   }
-  const auto shape = [&](std::uint32_t i) { return shape_of(rankings.length(i), batch.num_items, data.unranked); };
-  std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return shape(a).key() < shape(b).key(); });
-  batch.count = order.size();
-  batch.source = std::move(order);
+  std::vector<std::size_t> lengths;
+  for (std::size_t length = 0; length < with_length.size(); ++length)
+    if (with_length[length] > 0) lengths.push_back(length);
+  std::ranges::stable_sort(lengths, [&](std::size_t a, std::size_t b) { return shape(a).key() < shape(b).key(); });
   batch.all_complete = true;
-  std::size_t begin = 0;
-  batch.weights.reserve(batch.count);
-  for (std::size_t r = 0; r < batch.count; ++r) {
-    const Shape now = shape(batch.source[r]);
-    batch.weights.push_back(rankings.weight(batch.source[r]));
+  std::vector<std::size_t> group_of(with_length.size(), 0), next;
+  std::size_t first = 0, begin = 0;
+  for (const std::size_t length : lengths) {
+    const Shape now = shape(length);
+    const std::size_t count = with_length[length];
     if (batch.groups.empty() || batch.groups.back().length != now.length || batch.groups.back().stages != now.stages ||
-        batch.groups.back().implicit != now.implicit)
-      batch.groups.push_back({r, 0, begin, now.length, now.stages, now.implicit});
-    ++batch.groups.back().count;
-    begin += now.length;
+        batch.groups.back().implicit != now.implicit) {
+      batch.groups.push_back({first, 0, begin, now.length, now.stages, now.implicit});
+      next.push_back(first);
+    }
+    batch.groups.back().count += count;
+    group_of[length] = batch.groups.size() - 1;
+    first += count;
+    begin += count * now.length;
     batch.all_complete = batch.all_complete && !now.implicit && now.stages + 1 == batch.num_items;
     batch.max_length = std::max(batch.max_length, now.length);
+  }
+  batch.source = scratch_array<std::uint32_t>(data.rankings.scratch(), batch.count);
+  batch.weights = scratch_array<double>(data.rankings.scratch(), batch.count);
+  for (std::size_t i = 0; i < rankings.size(); ++i) {
+    const double weight = rankings.weight(i);
+    const std::size_t length = rankings.length(i);
+    if (!(weight > 0.0) || with_length[length] == 0) continue;
+    const std::size_t at = next[group_of[length]]++;
+    batch.source[at] = static_cast<std::uint32_t>(i);
+    batch.weights[at] = weight;
   }
   if (batch.num_items <= 65536)
     fill_items(data, batch, batch.items16);
@@ -89,12 +108,17 @@ Batch make_batch(const Dataset& data) {
   return batch;
 }
 
-PassSums run_pass(const Batch& batch, const PassInput& input, int threads) {
+PassSums run_pass(const Batch& batch, const PassInput& input, const Workers& workers) {
   const std::size_t size = batch.num_items * padded_components(input.num_components);
   // Partial sums cost n K numbers per block: for many items and few rankings, fewer blocks.
-  const Blocks blocks(batch.count, std::max<std::size_t>(1024, 4 * batch.num_items), 64);
+  // Beyond 2^24 rankings there are more blocks, so that more than 64 cores have something to do.
+  const std::size_t most = std::clamp<std::size_t>(batch.count >> 18, 64, 1024);
+  const Blocks blocks(batch.count, std::max<std::size_t>(1024, 4 * batch.num_items), most);
   const std::size_t work = batch.items16.size() + batch.items32.size();
-  const int used = work * input.num_components < least_pass_for_threads ? 1 : threads;
+  // What is written for each ranking must be written here.
+  const bool sums_only = input.posterior == nullptr && input.row_loglik == nullptr;
+  Workers used = sums_only ? workers : Workers(workers.threads);
+  if (work * input.num_components < least_pass_for_threads) used = 1;
   return parallel_fold(
       blocks, used,
       [&] {

@@ -6,6 +6,8 @@
 #include <span>
 #include <vector>
 
+#include "caucus/base/bytes.h"
+#include "caucus/base/workers.h"
 #include "caucus/data/dataset.h"
 
 namespace caucus::pl_mixture {
@@ -22,12 +24,12 @@ struct Batch {
     bool implicit = false;
   };
   std::size_t num_items = 0;
-  std::size_t count = 0;               // rankings that say something
-  bool all_complete = false;           // explicit, and all n items listed: wins follow from last places
-  std::vector<std::uint16_t> items16;  // one of the two, by the number of items
-  std::vector<std::uint32_t> items32;
-  std::vector<double> weights;
-  std::vector<std::uint32_t> source;  // which ranking of the set
+  std::size_t count = 0;          // rankings that say something
+  bool all_complete = false;      // explicit, and all n items listed: wins follow from last places
+  Buffer<std::uint16_t> items16;  // one of the two, by the number of items
+  Buffer<std::uint32_t> items32;
+  Buffer<double> weights;
+  Buffer<std::uint32_t> source;  // which ranking of the set
   std::vector<Group> groups;
   double silent_weight = 0.0;  // of rankings that say nothing (one item, or none)
   double total_weight = 0.0;   // of all
@@ -43,6 +45,7 @@ struct PassSums {
   std::vector<double> wins;            // [i * lanes + k]: weight with which item i was chosen
   std::vector<double> exposure;  // [i * lanes + k]: sum of weight / (worth of what was left), over the stages where i was there
 };
+auto parts(IsA<PassSums> auto& sums) { return std::tie(sums.loglik, sums.responsibility, sums.wins, sums.exposure); }
 
 // Components are SIMD lanes: the numbers of one item for all components lie side by side, so no gather or scatter is needed.
 std::size_t padded_components(std::size_t num_components);
@@ -59,7 +62,7 @@ struct PassInput {
 };
 
 // One fused E-step and accumulation: O(total length * K). Fixed blocks, so the same bits on any number of threads.
-PassSums run_pass(const Batch& batch, const PassInput& input, int threads);
+PassSums run_pass(const Batch& batch, const PassInput& input, const Workers& workers);
 
 // Block kernel, exposed for the micro-benchmark: rankings [begin, end) of the batch into sums.
 void run_block(const Batch& batch, const PassInput& input, std::size_t begin, std::size_t end, PassSums& sums);

@@ -4,19 +4,19 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <boost/random/binomial_distribution.hpp>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <ranges>
 
 #include "caucus/base/error.h"
-#include "caucus/base/parallel.h"
 #include "caucus/base/random.h"
 #include "caucus/data/weights.h"
 #include "caucus/infer/pl_mixture/gibbs.h"
 #include "caucus/infer/silent_observer.h"
 #include "caucus/infer/stopping.h"
+#include "caucus/infer/tasks.h"
 
 namespace caucus::pl_mixture {
 
@@ -27,6 +27,7 @@ struct BootstrapEstimate {
   Parameters parameters;
   std::vector<double> membership, coefficients, exponents;  // as in BootstrapResult
 };
+auto parts(IsA<BootstrapEstimate> auto& one) { return std::tie(one.parameters, one.membership, one.coefficients, one.exponents); }
 using Refit = std::function<BootstrapEstimate(const BootstrapSample&, const Run&)>;
 
 std::int64_t whole(double weight, RandomStream& random) {
@@ -186,24 +187,23 @@ TieStrengths ties_of(const Objective& objective, const TieStrengths& fitted) {
 std::vector<BootstrapEstimate> bootstrap(const BootstrapSource& source, const Options& options, const Refit& refit, const Run& run,
                                          StopReason& stop_reason) {
   const auto samples = static_cast<std::size_t>(options.bootstrap);
-  std::vector<BootstrapEstimate> estimates(samples);
-  std::vector<char> done(samples, 0);
   SilentObserver silent(run.observer);
-  Run within = run;
+  Run within = run.alone();
   within.observer = &silent;
-  // Batches of a fixed size, so that progress is told between them.
-  constexpr std::size_t batch = 8;
+  std::vector<BootstrapEstimate> kept;
+  // Batches of a fixed size, so that progress is told between them; the places in a journal must not depend on who takes part.
+  constexpr std::size_t batch = 16;
   for (std::size_t first = 0; first < samples; first += batch) {
     const std::size_t count = std::min(batch, samples - first);
-    parallel_for(count, run.threads, [&](std::size_t j) {
-      estimates[first + j] = refit(bootstrap_sample(source, options.bootstrap_kind, run.seed, first + j), within);
-      done[first + j] = should_stop(within) ? 0 : 1;
-    });
+    const auto body = [&](std::size_t j) -> std::optional<BootstrapEstimate> {
+      BootstrapEstimate estimate = refit(bootstrap_sample(source, options.bootstrap_kind, run.seed, first + j), within);
+      if (should_stop(within)) return std::nullopt;
+      return estimate;
+    };
+    for (auto& one : run_tasks<BootstrapEstimate>(run.workers(), count, body, [](const BootstrapEstimate&) { return true; }))
+      if (one) kept.push_back(std::move(*one));
     if (run.report({"bootstrap", static_cast<int>(first + count), options.bootstrap, 0.0}, stop_reason) == Flow::stop) break;
   }
-  std::vector<BootstrapEstimate> kept;
-  for (std::size_t b = 0; b < samples; ++b)
-    if (done[b] != 0) kept.push_back(std::move(estimates[b]));
   return kept;
 }
 

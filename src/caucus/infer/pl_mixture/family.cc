@@ -23,12 +23,12 @@ constexpr Accepts strict{.complete = true, .top_t = true, .subset = true, .ties 
 
 const std::vector<MethodInfo>& methods() {
   static const std::vector<MethodInfo> list{
-      {"em", "maximum likelihood by accelerated EM: the fastest way to the true maximum", everything},
-      {"em-lsr", "maximum likelihood by EM with weighted Luce spectral ranking (Nguyen & Zhang 2023)", strict_voters},
-      {"emm", "maximum likelihood by EM with one minorise-maximise step per pass (Gormley & Murphy 2008)", everything},
-      {"em-cml", "EM with the composite marginal likelihood of pairs in the M-step (Zhao, Liu & Xia 2020)", strict},
-      {"em-gmm", "EM with a generalized method of moments on pairs in the M-step (Zhao, Villamil & Xia 2018)", strict},
-      {"em-slsr", "stochastic EM with unweighted Luce spectral ranking (Liu et al. 2019)", strict},
+      {"em", "maximum likelihood by accelerated EM: the fastest way to the true maximum", everything, true},
+      {"em-lsr", "maximum likelihood by EM with weighted Luce spectral ranking (Nguyen & Zhang 2023)", strict_voters, true},
+      {"emm", "maximum likelihood by EM with one minorise-maximise step per pass (Gormley & Murphy 2008)", everything, true},
+      {"em-cml", "EM with the composite marginal likelihood of pairs in the M-step (Zhao, Liu & Xia 2020)", strict, true},
+      {"em-gmm", "EM with a generalized method of moments on pairs in the M-step (Zhao, Villamil & Xia 2018)", strict, true},
+      {"em-slsr", "stochastic EM with unweighted Luce spectral ranking (Liu et al. 2019)", strict, true},
       {"spectral", "spectral clustering and least squares alone, no EM (Nguyen & Zhang 2023, Algorithm 3)", strict},
       {"gibbs", "Bayesian mixture by Gibbs sampling with gamma priors (Mollica & Tardella 2017)", strict_voters}};
   return list;

@@ -37,8 +37,8 @@ void limit_spread(Parameters& parameters, double spread) {
 
 std::vector<Pieces> pieces_at(const Objective& objective, const Parameters& parameters, const Connectivity& graph,
                               double one_ballot) {
-  std::vector<double> posterior;
-  objective.evaluate(parameters, &posterior);
+  Buffer<double> posterior;
+  objective.evaluate_all(parameters, posterior);
   return find_pieces(objective, parameters, posterior, graph, one_ballot);
 }
 
@@ -301,8 +301,8 @@ void finish_plain(Fit& fit, const Objective& objective, Solution solution) {
       fit.warn("the observed information is singular at the estimate: no standard errors");
   }
 
-  std::vector<double> posterior;
-  const Evaluation last = objective.evaluate(parameters, &posterior);
+  Buffer<double> posterior;
+  const Evaluation last = objective.evaluate_all(parameters, posterior);
   result.loglik = last.loglik;
   // A fit that was stopped before its first step has no trace yet.
   if (result.trace.empty() || result.trace.back() != last.objective()) result.trace.push_back(last.objective());
@@ -357,7 +357,7 @@ Result fit_data(const Dataset& data, const Options& options, const Run& run, con
   fit.result.num_rankings = data.rankings.total_weight();
   if (voters || known != nullptr) fit.result.num_voters = data.voters.total_weight();
   choose_strength(fit);
-  Objective objective(data, fit.num(), fit.result.strength, resolve_threads(run.threads));
+  Objective objective(data, fit.num(), fit.result.strength, {resolve_threads(run.threads), run.ranks, run.journal});
   if (known != nullptr) {
     for (std::string& message : known->warnings) fit.warn(std::move(message));
     if (known->logit != nullptr) objective.use_membership(known->logit);

@@ -53,7 +53,7 @@ class Exponentials {
 template <class Item>
 class BlockSweep {
  public:
-  BlockSweep(const Batch& batch, const std::vector<Item>& items, const GibbsState& state, const std::vector<double>& posterior,
+  BlockSweep(const Batch& batch, const Buffer<Item>& items, const GibbsState& state, const std::vector<double>& posterior,
              RandomStream random, Counts& counts)
       : batch_(batch),
         items_(items),
@@ -160,7 +160,7 @@ class BlockSweep {
   }
 
   const Batch& batch_;
-  const std::vector<Item>& items_;
+  const Buffer<Item>& items_;
   const GibbsState& state_;
   const std::vector<double>& posterior_;
   RandomStream random_;
@@ -283,6 +283,12 @@ double gibbs_sweep(const Objective& objective, const GibbsOptions& options, std:
 
 namespace {
 
+struct Swept {
+  std::vector<double> weights, worths;
+  double loglik = 0.0;  // of the state before
+};
+auto parts(IsA<Swept> auto& swept) { return std::tie(swept.weights, swept.worths, swept.loglik); }
+
 class GibbsChain {
  public:
   GibbsChain(const Objective& objective, const GibbsOptions& options, const Parameters& start, std::uint64_t seed)
@@ -294,7 +300,8 @@ class GibbsChain {
   std::vector<double> loglik;  // of the draws kept, but for the last one
 
   bool sweep(bool, const AskToStop&) {
-    now_ = gibbs_sweep(objective_, options_, seed_, sweeps_++, state_);
+    now_ = swept();
+    ++sweeps_;
     // The log-likelihood is that of the state before: the previous draw, if it was kept.
     if (!kept.empty()) loglik.push_back(now_);
     return true;
@@ -309,6 +316,20 @@ class GibbsChain {
   double objective() const { return now_; }
 
  private:
+  // A sweep is a function of the state and its number: a journal may know it already.
+  double swept() {
+    JournalScope* const journal = objective_.workers().journal;
+    if (journal == nullptr) return gibbs_sweep(objective_, options_, seed_, sweeps_, state_);
+    Swept after = remembered(
+        *journal, [] { return Swept(); },
+        [&] {
+          const double before = gibbs_sweep(objective_, options_, seed_, sweeps_, state_);
+          return Swept{state_.weights, state_.worths, before};
+        });
+    state_ = {std::move(after.weights), std::move(after.worths)};
+    return after.loglik;
+  }
+
   const Objective& objective_;
   const GibbsOptions& options_;
   std::uint64_t seed_, sweeps_ = 0;

@@ -23,7 +23,7 @@ struct Sums {
 };
 
 template <class Item>
-void add_block(const Batch& batch, const std::vector<Item>& items, const Objective& objective, const Parameters& parameters,
+void add_block(const Batch& batch, const Buffer<Item>& items, const Objective& objective, const Parameters& parameters,
                const std::vector<double>& worths, const std::vector<double>& posterior, std::size_t begin, std::size_t end,
                Sums& sums) {
   const std::size_t n = objective.num_items(), num = objective.num_components();

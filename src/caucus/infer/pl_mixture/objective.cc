@@ -22,8 +22,8 @@ std::vector<double> shifted(std::span<const double> utilities) {
 
 }  // namespace
 
-Objective::Objective(const Dataset& data, std::size_t num_components, double strength, int threads)
-    : data_(&data), num_components_(num_components), strength_(strength), threads_(threads), batch_(std::make_shared<Batch>()) {
+Objective::Objective(const Dataset& data, std::size_t num_components, double strength, const Workers& workers)
+    : data_(&data), num_components_(num_components), strength_(strength), workers_(workers), batch_(std::make_shared<Batch>()) {
   const RankingSet& rankings = data.rankings;
   if (!rankings.has_ties()) {
     batch_ = std::make_shared<Batch>(make_batch(data));
@@ -55,9 +55,9 @@ void Objective::count_voters() {
   total_weight_ = by_voter_ && telling_weight_ > 0.0 ? data_->voters.total_weight() : telling_weight_;
 }
 
-Objective::Objective(const Objective& other, std::size_t num_components, int threads) : Objective(other) {
+Objective::Objective(const Objective& other, std::size_t num_components, const Workers& workers) : Objective(other) {
   num_components_ = num_components;
-  threads_ = threads;
+  workers_ = workers;
   count_voters();
 }
 
@@ -103,9 +103,26 @@ double Objective::stored_numbers(double tie_cost) const {
 }
 
 Evaluation Objective::evaluate(const Parameters& parameters, std::vector<double>* posterior) const {
-  Evaluation evaluation = by_voter_    ? evaluate_voters(parameters, posterior)
-                          : has_ties() ? evaluate_ties(parameters, posterior, nullptr)
-                                       : evaluate_strict(parameters, posterior, nullptr);
+  const bool strict = !by_voter_ && !has_ties();
+  if (strict && posterior != nullptr) posterior->resize(data_->rankings.size() * num_components_);
+  Evaluation evaluation = by_voter_              ? evaluate_voters(parameters, posterior)
+                          : has_ties()           ? evaluate_ties(parameters, posterior, nullptr)
+                          : posterior != nullptr ? evaluate_strict(parameters, *posterior, nullptr)
+                                                 : evaluate_strict(parameters, {}, nullptr);
+  add_penalty(parameters, evaluation);
+  return evaluation;
+}
+
+Evaluation Objective::evaluate_all(const Parameters& parameters, Buffer<double>& posterior) const {
+  if (by_voter_ || has_ties()) {
+    std::vector<double> values;
+    Evaluation evaluation = evaluate(parameters, &values);
+    posterior = Buffer<double>(std::span<const double>(values));
+    return evaluation;
+  }
+  if (posterior.size() != data_->rankings.size() * num_components_)
+    posterior = scratch_array<double>(data_->rankings.scratch(), data_->rankings.size() * num_components_);
+  Evaluation evaluation = evaluate_strict(parameters, {posterior.data(), posterior.size()}, nullptr);
   add_penalty(parameters, evaluation);
   return evaluation;
 }
@@ -115,14 +132,14 @@ std::vector<double> Objective::row_logliks(const Parameters& parameters) const {
   if (has_ties())
     evaluate_ties(parameters, nullptr, &rows);
   else
-    evaluate_strict(parameters, nullptr, &rows);
+    evaluate_strict(parameters, {}, &rows);
   return rows;
 }
 
-Evaluation Objective::evaluate_strict(const Parameters& parameters, std::vector<double>* posterior,
-                                      std::vector<double>* rows) const {
+Evaluation Objective::evaluate_strict(const Parameters& parameters, std::span<double> posterior, std::vector<double>* rows) const {
   const std::size_t n = num_items(), num = num_components_, lanes = padded_components(num);
-  std::vector<double> worths(n * lanes, 1.0), prior(lanes, 0.0), kept, row_kept;
+  std::vector<double> worths(n * lanes, 1.0), prior(lanes, 0.0), row_kept;
+  Buffer<double> kept;
   for (std::size_t k = 0; k < num; ++k) {
     prior[k] = parameters.weights[k];
     const auto utilities = parameters.component(k);
@@ -130,15 +147,17 @@ Evaluation Objective::evaluate_strict(const Parameters& parameters, std::vector<
     for (std::size_t i = 0; i < n; ++i) worths[i * lanes + k] = std::exp(std::max(utilities[i] - largest, -max_spread));
   }
   PassInput input{worths, prior, num, nullptr, nullptr};
-  if (posterior != nullptr) {
-    kept.resize(batch_->count * num);
-    input.posterior = kept.data();
+  // Where the batch has the rankings in their own order, its memberships are theirs.
+  const bool in_order = batch_->groups.size() == 1 && batch_->count == data_->rankings.size();
+  if (!posterior.empty()) {
+    if (!in_order) kept = scratch_array<double>(data_->rankings.scratch(), batch_->count * num);
+    input.posterior = in_order ? posterior.data() : kept.data();
   }
   if (rows != nullptr) {
     row_kept.resize(batch_->count);
     input.row_loglik = row_kept.data();
   }
-  const PassSums sums = run_pass(*batch_, input, threads_);
+  const PassSums sums = run_pass(*batch_, input, workers_);
   Evaluation result;
   result.loglik = sums.loglik;
   result.responsibility.assign(sums.responsibility.begin(), sums.responsibility.begin() + static_cast<std::ptrdiff_t>(num));
@@ -150,12 +169,11 @@ Evaluation Objective::evaluate_strict(const Parameters& parameters, std::vector<
       result.expected[k * n + i] = std::max(worths[i * lanes + k] * sums.exposure[i * lanes + k], 0.0);
     }
   }
-  if (posterior != nullptr) {
-    posterior->assign(data_->rankings.size() * num, 0.0);
+  if (!posterior.empty() && !in_order) {
     for (std::size_t i = 0; i < data_->rankings.size(); ++i)
-      for (std::size_t k = 0; k < num; ++k) (*posterior)[i * num + k] = parameters.weights[k];
+      for (std::size_t k = 0; k < num; ++k) posterior[i * num + k] = parameters.weights[k];
     for (std::size_t r = 0; r < batch_->count; ++r)
-      for (std::size_t k = 0; k < num; ++k) (*posterior)[batch_->source[r] * num + k] = kept[r * num + k];
+      for (std::size_t k = 0; k < num; ++k) posterior[batch_->source[r] * num + k] = kept[r * num + k];
   }
   if (rows != nullptr) {
     rows->assign(data_->rankings.size(), 0.0);
@@ -189,7 +207,7 @@ Evaluation Objective::evaluate_ties(const Parameters& parameters, std::vector<do
                        num,
                        posterior != nullptr ? kept.data() : nullptr,
                        rows != nullptr ? row_kept.data() : nullptr};
-  TieSums sums = run_tie_pass(batch, input, threads_);
+  TieSums sums = run_tie_pass(batch, input, workers_.threads);
   Evaluation result;
   result.loglik = sums.loglik;
   result.responsibility.assign(sums.responsibility.begin(), sums.responsibility.begin() + static_cast<std::ptrdiff_t>(num));

@@ -33,9 +33,9 @@ struct Evaluation {
 class Objective {
  public:
   // strength: each item wins and loses that many pseudo-comparisons with an item of utility 0, in every component.
-  Objective(const Dataset& data, std::size_t num_components, double strength, int threads);
-  // The same data under another number of components or threads.
-  Objective(const Objective& other, std::size_t num_components, int threads);
+  Objective(const Dataset& data, std::size_t num_components, double strength, const Workers& workers);
+  // The same data under another number of components or by others.
+  Objective(const Objective& other, std::size_t num_components, const Workers& workers);
 
   const Batch& batch() const { return *batch_; }
   const Dataset& data() const { return *data_; }
@@ -44,7 +44,8 @@ class Objective {
   double strength() const { return strength_; }
   double total_weight() const { return total_weight_; }  // of rankings that say something, or of voters
   double silent_weight() const { return silent_weight_; }
-  int threads() const { return threads_; }
+  int threads() const { return workers_.threads; }
+  const Workers& workers() const { return workers_; }
   bool has_ties() const { return !tie_orders_.empty(); }
   const std::vector<int>& tie_orders() const { return tie_orders_; }
   const std::vector<double>& tie_counts() const { return tie_counts_; }
@@ -54,6 +55,8 @@ class Objective {
 
   // posterior, if given, receives the memberships: K numbers per distinct ranking of the data set.
   Evaluation evaluate(const Parameters& parameters, std::vector<double>* posterior = nullptr) const;
+  // The same into an array that lies where the rankings do (data/scratch.h): they may be too many for memory.
+  Evaluation evaluate_all(const Parameters& parameters, Buffer<double>& posterior) const;
   // log P of every distinct ranking.
   std::vector<double> row_logliks(const Parameters& parameters) const;
 
@@ -90,14 +93,15 @@ class Objective {
  private:
   Evaluation evaluate_voters(const Parameters& parameters, std::vector<double>* posterior) const;
   Evaluation evaluate_ties(const Parameters& parameters, std::vector<double>* posterior, std::vector<double>* rows) const;
-  Evaluation evaluate_strict(const Parameters& parameters, std::vector<double>* posterior, std::vector<double>* rows) const;
+  // posterior: K numbers per distinct ranking.
+  Evaluation evaluate_strict(const Parameters& parameters, std::span<double> posterior, std::vector<double>* rows) const;
   void count_voters();
   void add_penalty(const Parameters& parameters, Evaluation& evaluation) const;
 
   const Dataset* data_;
   std::size_t num_components_;
   double strength_;
-  int threads_;
+  Workers workers_;
   std::shared_ptr<const Batch> batch_;  // strict rankings only, else empty
   std::shared_ptr<const TieBatch> tie_batch_;
   std::vector<int> tie_orders_;

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "caucus/base/bytes.h"
 #include "caucus/base/numeric.h"
 #include "caucus/model/plackett_luce.h"
 
@@ -57,5 +58,9 @@ struct Parameters {
       for (std::size_t j = 0; j < p; ++j) gamma[(k - 1) * p + j] = of(order[k], j) - of(order[0], j);
   }
 };
+
+auto parts(IsA<Parameters> auto& p) {
+  return std::tie(p.num_items, p.weights, p.utilities, p.ties.orders, p.ties.log_delta, p.gamma);
+}
 
 }  // namespace caucus::pl_mixture

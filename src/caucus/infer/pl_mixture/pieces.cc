@@ -12,7 +12,7 @@ namespace {
 // Comparisons of a component, walked once for the cuts and once for the links.
 class ComponentComparisons {
  public:
-  ComponentComparisons(const Objective& objective, const Parameters& parameters, const std::vector<double>& posterior,
+  ComponentComparisons(const Objective& objective, const Parameters& parameters, std::span<const double> posterior,
                        double one_ballot, std::size_t k)
       : data_(objective.data()),
         posterior_(posterior),
@@ -99,7 +99,7 @@ class ComponentComparisons {
   }
 
   const Dataset& data_;
-  const std::vector<double>& posterior_;
+  std::span<const double> posterior_;
   double one_ballot_;
   std::size_t num_, k_;
   std::vector<std::size_t> rank_, by_rank_;  // 0: largest utility
@@ -132,7 +132,7 @@ void Pieces::center_on_reference(std::span<double> utilities) const {
   for (double& utility : utilities) utility -= total / static_cast<double>(reference.size());
 }
 
-std::vector<Pieces> find_pieces(const Objective& objective, const Parameters& parameters, const std::vector<double>& posterior,
+std::vector<Pieces> find_pieces(const Objective& objective, const Parameters& parameters, std::span<const double> posterior,
                                 const Connectivity& all_comparisons, double one_ballot) {
   const std::size_t n = objective.num_items();
   std::vector<Pieces> result;

@@ -34,7 +34,7 @@ struct Pieces {
 // that fewer than `few_comparisons` choices cross upwards, which is how a block that never loses to the rest shows at the maximum,
 // (3) items never compared with each other, directly or by others of the same piece. posterior: K numbers per distinct ranking;
 // one_ballot: the weight of a ballot. O(K (total length + n log n)).
-std::vector<Pieces> find_pieces(const Objective& objective, const Parameters& parameters, const std::vector<double>& posterior,
+std::vector<Pieces> find_pieces(const Objective& objective, const Parameters& parameters, std::span<const double> posterior,
                                 const Connectivity& all_comparisons, double one_ballot = 1.0);
 void center_on_references(const std::vector<Pieces>& pieces, Parameters& parameters);
 

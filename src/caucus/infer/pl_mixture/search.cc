@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <atomic>
 #include <memory>
 
 #include "caucus/data/weights.h"
@@ -53,8 +52,8 @@ class Problem {
   using Point = Parameters;
 
   Problem(const Objective& objective, const Options& options, const Run& run, int restarts)
-      : objective_(objective), options_(options), observer_(run.observer), run_(run), restarts_(restarts) {
-    run_.observer = &observer_;
+      : objective_(objective), options_(options), observer_(run.observer), run_(run.alone()), together_(run), restarts_(restarts) {
+    run_.observer = together_.observer = &observer_;
     if (options.method == Method::em && restarts != 1) part_ = part_of(objective, run.seed);
     // One of many need not be exact to be told from the others; the best is polished.
     tolerance_ = options.method == Method::em && restarts != 1 ? std::max(1e-5, options.tolerance) : options.tolerance;
@@ -62,7 +61,7 @@ class Problem {
     if (part_)
       seen_.emplace(*part_, objective.num_components(), objective.strength(), 1);
     else
-      seen_.emplace(objective, objective.num_components(), restarts == 1 ? objective.threads() : 1);
+      seen_.emplace(objective, objective.num_components(), restarts == 1 ? objective.workers() : Workers(1));
     starts_.emplace(*seen_, options, run.seed);
     // A start from labels comes on top, and first.
     const std::size_t labelled =
@@ -127,9 +126,12 @@ class Problem {
   Solution polish(Solution solution) {
     Solution last = go(objective_, solution.parameters, options_.iterations, "em", options_.tolerance);
     last.trace.insert(last.trace.begin(), solution.trace.begin(), solution.trace.end());
+    count(last);
     return last;
   }
 
+  // Of whatever task, wherever and whenever it was done.
+  void count(const Solution& solution) { passes_ += solution.passes; }
   static double value(const Solution& solution) { return solution.objective; }
   double work(const Solution& solution) const { return solution.iterations * pass_cost(*seen_); }
   static bool stopped(const Solution& solution) {
@@ -156,12 +158,18 @@ class Problem {
   }
   Solution go(const Objective& objective, Parameters start, int max_iterations, std::string_view phase, double tolerance = 0.0) {
     const SolveOptions solve{max_iterations, tolerance > 0.0 ? tolerance : tolerance_, !options_.estimate_weights, phase};
-    Solution solution = run_method(objective, options_.method, options_.chain, std::move(start), solve, run_);
-    passes_ += solution.iterations;
+    // On all rankings nothing else goes on, and all processes take part.
+    const bool together = &objective == &objective_ || restarts_ == 1;
+    Solution solution =
+        run_method(objective, options_.method, options_.chain, std::move(start), solve, together ? together_ : run_);
+    solution.passes = solution.iterations;
     return solution;
   }
   Solution go_on(const Objective& objective, Solution solution, int max_iterations, std::string_view phase) {
-    if (solution.stop_reason == StopReason::converged && &objective == &*seen_) return solution;
+    if (solution.stop_reason == StopReason::converged && &objective == &*seen_) {
+      solution.passes = 0;
+      return solution;
+    }
     Solution next = go(objective, solution.parameters, max_iterations, phase);
     next.trace.insert(next.trace.begin(), solution.trace.begin(), solution.trace.end());
     return next;
@@ -170,13 +178,13 @@ class Problem {
   const Objective& objective_;
   const Options& options_;
   SharedObserver observer_;
-  Run run_;
+  Run run_, together_;  // of a start among others; of what is done alone
   int restarts_, warm_ = 0;
   std::unique_ptr<Dataset> part_;
   std::optional<Objective> seen_;
   std::optional<Starts> starts_;
   double tolerance_;  // of the runs
-  std::atomic<int> passes_ = 0;
+  int passes_ = 0;
 };
 
 void check_init(const Objective& objective, const Options& options) {
@@ -212,7 +220,7 @@ SearchResult search(const Objective& objective, const Options& options, const Ru
   if (restarts > 0) plan.starts = restarts + problem.warm();
   plan.budget = budget * run.effort;
   plan.least = least_share(effective_size(objective.data().rankings), objective.num_components() * objective.num_items());
-  plan.threads = restarts == 1 ? 1 : objective.threads();
+  plan.workers = restarts == 1 ? Workers(1) : objective.workers();
   plan.moves = options.method == Method::em && !objective.data().voters.share();  // moves regroup rankings
   plan.refined = problem.on_part() ? 2 : 0;
   auto found = Multistart(problem, plan).run();

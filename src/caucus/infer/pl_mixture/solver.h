@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "caucus/base/bytes.h"
 #include "caucus/infer/pl_mixture/objective.h"
 #include "caucus/infer/run.h"
 
@@ -20,9 +21,14 @@ struct Solution {
   double loglik = 0.0;
   double objective = 0.0;
   int iterations = 0;  // passes over the data
+  int passes = 0;      // those of the task that ended here
   StopReason stop_reason = StopReason::iteration_limit;
   std::vector<double> trace;  // the objective, one per accepted step
 };
+auto parts(IsA<Solution> auto& solution) {
+  return std::tie(solution.parameters, solution.loglik, solution.objective, solution.iterations, solution.passes,
+                  solution.stop_reason, solution.trace);
+}
 
 // One EM step with one MM step inside (Hunter 2004, eq. (30) in the M-step of Gormley & Murphy 2008):
 // a_i <- a_i wins_i / expected_i, weights <- responsibility / total. `ties` moves the tie strengths instead of the worths, because

@@ -144,7 +144,7 @@ int threads_for(const Batch& batch, std::size_t num, int threads) {
 }
 
 template <std::size_t L, class Item>
-void logs_of_lanes(const Batch& batch, const std::vector<Item>& items, const Parameters& parameters, std::size_t first, int threads,
+void logs_of_lanes(const Batch& batch, const Buffer<Item>& items, const Parameters& parameters, std::size_t first, int threads,
                    std::vector<double>& logs) {
   const Lanes<L> lanes(parameters, first);
   const std::size_t num = parameters.num_components();
@@ -158,7 +158,7 @@ void logs_of_lanes(const Batch& batch, const std::vector<Item>& items, const Par
 }
 
 template <std::size_t L, class Item>
-void add_lanes(const Batch& batch, const std::vector<Item>& items, const Parameters& parameters, std::size_t first,
+void add_lanes(const Batch& batch, const Buffer<Item>& items, const Parameters& parameters, std::size_t first,
                std::span<const double> shares, int threads, SharedSums& sums) {
   const Lanes<L> lanes(parameters, first);
   const std::size_t num = parameters.num_components(), n = batch.num_items;
@@ -291,7 +291,7 @@ Objective::VoterStep Objective::voter_step(std::span<const double> logs, std::sp
     double loglik = 0.0;
     std::vector<double> responsibility;
   };
-  const int threads = voters.rankings.other.size() * num < least_pass_for_threads ? 1 : threads_;
+  const int threads = voters.rankings.other.size() * num < least_pass_for_threads ? 1 : workers_.threads;
   const Sums sums = parallel_fold(
       Blocks(count), threads,
       [&] {
@@ -328,7 +328,7 @@ std::vector<double> Objective::shares_of_rankings(std::span<const double> member
   const std::size_t num = num_components_;
   std::vector<double> shares(data_->rankings.size() * num, 0.0);
   const Blocks blocks(data_->rankings.size());
-  const int threads = voters.rankings.other.size() * num < least_pass_for_threads ? 1 : threads_;
+  const int threads = voters.rankings.other.size() * num < least_pass_for_threads ? 1 : workers_.threads;
   parallel_for(blocks.count(), threads, [&](std::size_t b) {
     for (std::size_t i = blocks.begin(b); i < blocks.end(b); ++i) {
       double* const share = &shares[i * num];
@@ -347,12 +347,12 @@ std::vector<double> Objective::ranking_logs(const Parameters& parameters) const 
   const RankingSet& rankings = data_->rankings;
   std::vector<double> logs(rankings.size() * num, 0.0);
   if (!has_ties()) {
-    const std::vector<double> of_batch = component_logs(*batch_, parameters, threads_);
+    const std::vector<double> of_batch = component_logs(*batch_, parameters, workers_.threads);
     for (std::size_t r = 0; r < batch_->count; ++r) std::copy_n(&of_batch[r * num], num, &logs[batch_->source[r] * num]);
     return logs;
   }
   const Blocks blocks(rankings.size(), 64);
-  parallel_for(blocks.count(), threads_, [&](std::size_t b) {
+  parallel_for(blocks.count(), workers_.threads, [&](std::size_t b) {
     TiedWalk walk(*this, parameters);
     for (std::size_t i = blocks.begin(b); i < blocks.end(b); ++i)
       for (std::size_t k = walk.begin(i) ? 0 : num; k < num; ++k) logs[i * num + k] = walk.log_prob(k);
@@ -365,7 +365,7 @@ void Objective::add_ranking_shares(const Parameters& parameters, std::span<const
   if (!has_ties()) {
     std::vector<double> of_batch(batch_->count * num);
     for (std::size_t r = 0; r < batch_->count; ++r) std::copy_n(&shares[batch_->source[r] * num], num, &of_batch[r * num]);
-    SharedSums sums = add_shares(*batch_, parameters, of_batch, threads_);
+    SharedSums sums = add_shares(*batch_, parameters, of_batch, workers_.threads);
     evaluation.wins = std::move(sums.wins);
     evaluation.expected = std::move(sums.expected);
     return;
@@ -378,7 +378,7 @@ void Objective::add_ranking_shares(const Parameters& parameters, std::span<const
     return e;
   };
   Evaluation sums = parallel_fold(
-      Blocks(data_->rankings.size(), 64), threads_, zero,
+      Blocks(data_->rankings.size(), 64), workers_.threads, zero,
       [&](Evaluation& e, std::size_t begin, std::size_t end) {
         TiedWalk walk(*this, parameters);
         for (std::size_t i = begin; i < end; ++i)

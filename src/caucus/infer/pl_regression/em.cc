@@ -75,7 +75,7 @@ class Em {
   State evaluate(RowMatrix lambda) const {
     State state;
     state.lambda = std::move(lambda);
-    state.sums = expectation(data_, state.lambda, state.lambda, run_.threads);
+    state.sums = expectation(data_, state.lambda, state.lambda, run_.workers());
     state.nonzero = count_nonzero(state.lambda);
     state.objective = state.sums.loglik + log_prior(state.lambda, options_.a, options_.b);
     // At the answer the multiplier is (number active)(a - 1) / mass: the sum of eq. (10) over the active weights.

@@ -6,18 +6,27 @@
 
 namespace caucus::pl_regression {
 
-Expectation expectation(const RegressionData& data, const RowMatrix& win, const RowMatrix& run, int threads) {
+namespace {
+
+// The sums of a block of rows, row-major.
+struct BlockSums {
+  std::vector<double> gain, rate;
+  double loglik = 0.0;
+};
+auto parts(IsA<BlockSums> auto& sums) { return std::tie(sums.gain, sums.rate, sums.loglik); }
+
+}  // namespace
+
+Expectation expectation(const RegressionData& data, const RowMatrix& win, const RowMatrix& run, const Workers& workers) {
   const std::size_t k = data.num_classes, p = data.num_features();
   const auto rows = static_cast<Eigen::Index>(k), columns = static_cast<Eigen::Index>(p);
   const Eigen::RowVectorXd all = run.colwise().sum();
-  const auto make = [&] {
-    return Expectation{RowMatrix::Zero(rows, columns), RowMatrix::Zero(data.ranking ? rows : 1, columns), 0.0};
-  };
-  const auto add = [&](RowMatrix& target, std::size_t row, const double* w, double factor) {
+  const auto make = [&] { return BlockSums{std::vector<double>(k * p), std::vector<double>((data.ranking ? k : 1) * p), 0.0}; };
+  const auto add = [&](std::vector<double>& target, std::size_t row, const double* w, double factor) {
     double* out = target.data() + row * p;
     for (std::size_t j = 0; j < p; ++j) out[j] += factor * w[j];
   };
-  const auto body = [&](Expectation& part, std::size_t begin, std::size_t end) {
+  const auto body = [&](BlockSums& part, std::size_t begin, std::size_t end) {
     std::vector<double> strength(k), share(k);
     std::vector<std::uint8_t> running;
     for (std::size_t i = begin; i < end; ++i) {
@@ -44,12 +53,14 @@ Expectation expectation(const RegressionData& data, const RowMatrix& win, const 
         if (share[j] > 0.0) add(part.rate, j, w, share[j]);
     }
   };
-  return parallel_fold(Blocks(data.num_rows(), 1 + 32768 / p, 16), threads, make, body,
-                       [](Expectation& total, const Expectation& part) {
-                         total.gain += part.gain;
-                         total.rate += part.rate;
-                         total.loglik += part.loglik;
-                       });
+  const BlockSums sums = parallel_fold(Blocks(data.num_rows(), 1 + 32768 / p, 16), workers, make, body,
+                                       [](BlockSums& total, const BlockSums& part) {
+                                         for (std::size_t j = 0; j < total.gain.size(); ++j) total.gain[j] += part.gain[j];
+                                         for (std::size_t j = 0; j < total.rate.size(); ++j) total.rate[j] += part.rate[j];
+                                         total.loglik += part.loglik;
+                                       });
+  return {Eigen::Map<const RowMatrix>(sums.gain.data(), rows, columns),
+          Eigen::Map<const RowMatrix>(sums.rate.data(), data.ranking ? rows : 1, columns), sums.loglik};
 }
 
 }  // namespace caucus::pl_regression

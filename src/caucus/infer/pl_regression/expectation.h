@@ -1,6 +1,7 @@
 // The sums over rows that EM and the variational updates share.
 #pragma once
 
+#include "caucus/base/workers.h"
 #include "caucus/model/pl_regression.h"
 
 namespace caucus::pl_regression {
@@ -16,7 +17,7 @@ struct Expectation {
 
 // Strengths of winners from `win`, rates of the race from `run`, both K x p: the same matrix for EM, Archambeau & Caron (2012), eq.
 // (10); exp<ln lambda> and <lambda> for the variational updates, eq. (18). loglik is the weighted sum of ln(w'win_k) - ln(sum_l
-// w'run_l). O(n p) for labels, O(n p K) for rankings. The same bits for any number of threads.
-Expectation expectation(const RegressionData& data, const RowMatrix& win, const RowMatrix& run, int threads);
+// w'run_l). O(n p) for labels, O(n p K) for rankings. The same bits for any number of threads and processes.
+Expectation expectation(const RegressionData& data, const RowMatrix& win, const RowMatrix& run, const Workers& workers);
 
 }  // namespace caucus::pl_regression

@@ -6,16 +6,20 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <optional>
 
 #include "caucus/base/error.h"
 #include "caucus/base/mcmc_diagnostics.h"
+#include "caucus/base/version.h"
 #include "caucus/data/checksum.h"
 #include "caucus/data/folds.h"
+#include "caucus/infer/journal.h"
 #include "caucus/infer/pl_regression/chains.h"
 #include "caucus/infer/pl_regression/em.h"
 #include "caucus/infer/pl_regression/gibbs.h"
 #include "caucus/infer/pl_regression/logit_lasso.h"
 #include "caucus/infer/pl_regression/variational.h"
+#include "caucus/infer/stopping.h"
 
 namespace caucus::pl_regression {
 
@@ -148,8 +152,6 @@ void take_posterior(const Posterior& posterior, const Options& options, const Ch
 void note_unused(const Options& options, Summary& summary) {
   if (options.method == Method::logit_lasso && (options.a != "auto" || options.b))
     summary.warnings.emplace_back("logit-lasso has no a and b: they are not used; its prior is set by lasso-shape and lasso-rate");
-  if (!is_sampler(options.method) && !options.checkpoint.empty())
-    summary.warnings.push_back(fmt::format("{} keeps no checkpoint; it is for gibbs and logit-lasso", name_of(options.method)));
 }
 
 struct ShapeChoice {
@@ -318,10 +320,20 @@ Result fit(const Input& input, const Options& options, const Run& run) {
   model.unranked = data.unranked;
   model.target = input.target;
   model.seed = run.seed;
+  Run own = run;
+  std::optional<FileJournal> journal;
+  std::optional<JournalScope> scope;
+  if (!is_sampler(options.method) && !options.checkpoint.empty()) {
+    journal.emplace(
+        JournalPlan{options.checkpoint, options.checkpoint_every, true},
+        fmt::format("caucus {}; iterations {}; {}", version(), options.iterations, checkpoint_key(data, options, run.seed)), run.ranks,
+        [&run](std::string_view message) { run.warn(message); }, [&run] { return should_stop(run); });
+    own.journal = &scope.emplace(*journal, "");
+  }
   if (model.is_logit())
-    fit_logit(input, options, run, result);
+    fit_logit(input, options, own, result);
   else
-    fit_plackett_luce(data, options, run, result);
+    fit_plackett_luce(data, options, own, result);
   summary.num_nonzero = static_cast<std::size_t>((model.lambda.array() != 0.0).count());
   if (!std::isfinite(summary.loglik)) {
     summary.warnings.emplace_back(

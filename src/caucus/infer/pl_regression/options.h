@@ -71,7 +71,7 @@ struct Options {
         field("lasso-rate", &O::lasso_rate, 1e-6, 1e6, "logit-lasso: rate of the Gamma prior of theta"),
         field("intercept-variance", &O::intercept_variance, 1e-6, 1e9, "logit-lasso: prior variance of the intercepts"),
         field("checkpoint", &O::checkpoint,
-              "samplers: save the chains in this file now and then, and go on from it where it exists"),
+              "save what was done in this file now and then, and go on from it where it exists"),
         field("checkpoint-every", &O::checkpoint_every, 0, 1e9, "seconds between two saves")};
   }
 };

@@ -82,7 +82,7 @@ VariationalResult fit_from(const RegressionData& data, const VariationalOptions&
       shift += wins[c] * largest;
       win.row(c) = (win.row(c).array() - largest).exp();
     }
-    const Expectation sums = expectation(data, win, q.shape.cwiseQuotient(q.rate), run.threads);  // eq. (18)
+    const Expectation sums = expectation(data, win, q.shape.cwiseQuotient(q.rate), run.workers());  // eq. (18)
     q.bound = sums.loglik + shift - divergence(q, options.b) - (options.a ? 0.0 : std::log(q.a));
     q.trace.push_back(q.bound);
     const std::size_t size_of_trace = q.trace.size();
