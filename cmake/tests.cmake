@@ -49,6 +49,9 @@ add_test(NAME command_line COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/t
 if(NOT CAUCUS_SANITIZE)  # it bounds memory, which sanitizers do not live with
   add_test(NAME abuse COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/cli/test_abuse.py $<TARGET_FILE:caucus_cli> ${PROJECT_SOURCE_DIR})
 endif()
+if(NOT CAUCUS_SANITIZE)  # it bounds processor time
+  add_test(NAME stopping COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/cli/test_stopping.py $<TARGET_FILE:caucus_cli> --quick)
+endif()
 add_test(NAME command_line_data COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/cli/test_data.py $<TARGET_FILE:caucus_cli>)
 add_test(NAME command_line_voters COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/cli/test_voters.py $<TARGET_FILE:caucus_cli>)
 add_test(NAME command_line_shared COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/cli/test_commands.py $<TARGET_FILE:caucus_cli> ${PROJECT_SOURCE_DIR})
