@@ -53,6 +53,9 @@ add_test(NAME scale COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/cl
 if(CAUCUS_HAS_MPI)
   add_test(NAME mpi COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/cli/test_mpi.py $<TARGET_FILE:caucus_cli> $<TARGET_FILE:caucus_mpi> ${PROJECT_SOURCE_DIR})
 endif()
+if(NOT CAUCUS_SANITIZE)  # it bounds processor time
+  add_test(NAME stopping COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/cli/test_stopping.py $<TARGET_FILE:caucus_cli> --quick)
+endif()
 add_test(NAME command_line_data COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/cli/test_data.py $<TARGET_FILE:caucus_cli>)
 add_test(NAME command_line_voters COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/cli/test_voters.py $<TARGET_FILE:caucus_cli>)
 add_test(NAME command_line_shared COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/cli/test_commands.py $<TARGET_FILE:caucus_cli> ${PROJECT_SOURCE_DIR})

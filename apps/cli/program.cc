@@ -142,6 +142,9 @@ int caucus::cli::run_program(int argc, char** argv, Context& context) {
   } catch (const NoInputError& failure) {
     error(context, failure.what());
     return Exit::no_input;
+  } catch (const UnfinishedError& failure) {
+    error(context, failure.what());
+    return Exit::unfinished;
   } catch (const IoError& failure) {
     error(context, failure.what());
     return Exit::io;

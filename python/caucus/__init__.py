@@ -12,7 +12,7 @@ from __future__ import annotations
 from . import examples
 from ._base import RankingModel, load
 from ._core import version as _version
-from ._errors import CaucusWarning, DataError, Error, IoError, NoInputError, NotFittedError, UsageError
+from ._errors import CaucusWarning, DataError, Error, IoError, NoInputError, NotFittedError, UnfinishedError, UsageError
 from ._families import (
     EBMS,
     FAMILIES,
@@ -52,6 +52,7 @@ __all__ = [
     "Check",
     "Frame",
     "Error",
+    "UnfinishedError",
     "UsageError",
     "DataError",
     "NoInputError",

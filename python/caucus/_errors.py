@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["CaucusWarning", "DataError", "Error", "IoError", "NoInputError", "NotFittedError", "UsageError"]
+__all__ = ["CaucusWarning", "DataError", "Error", "IoError", "NoInputError", "NotFittedError", "UnfinishedError", "UsageError"]
 
 
 class Error(Exception):
@@ -23,6 +23,10 @@ class NoInputError(Error, FileNotFoundError):
 
 class IoError(Error, OSError):
     """Reading or writing broke off."""
+
+
+class UnfinishedError(Error):
+    """Stopped (time_limit, Ctrl-C) before there was anything to give back."""
 
 
 class NotFittedError(Error, ValueError, AttributeError):

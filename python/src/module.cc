@@ -64,6 +64,8 @@ void translate(const std::exception_ptr& failure, void*) {
     raise_as("DataError", error.what());
   } catch (const NoInputError& error) {
     raise_as("NoInputError", error.what());
+  } catch (const UnfinishedError& error) {
+    raise_as("UnfinishedError", error.what());
   } catch (const IoError& error) {
     raise_as("IoError", error.what());
   }

@@ -1,4 +1,4 @@
-// Errors of bad input. Everything else (not converging, being stopped) is a result, not an error.
+// Errors of bad input. Everything else (not converging, being stopped) is a result, not an error, if there is any result.
 #pragma once
 
 #include <cstddef>
@@ -38,6 +38,12 @@ class DataError : public Error {
 
  private:
   std::vector<Diagnostic> diagnostics_;
+};
+
+// Stopped before there was anything to give back. Most things that are stopped give what they have.
+class UnfinishedError : public Error {
+ public:
+  using Error::Error;
 };
 
 // A file to read is not there or may not be read.

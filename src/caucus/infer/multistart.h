@@ -150,11 +150,19 @@ class Multistart {
       }
       ++times_moved_;
       if (points.empty()) return;
-      std::vector<Solution> tried;
-      for (auto& solution : side_by_side(points.size(), [&](std::size_t p) { return problem_.attempt(points[p]); }))
-        tried.push_back(std::move(*solution));
-      for (const Solution& solution : tried) note(solution);
+      // The first that is told to stop is the last that is tried: with a hundred groups there are hundreds of them.
+      std::atomic<bool> stop = false;
+      auto attempts = side_by_side(points.size(), [&](std::size_t p) -> std::optional<Solution> {
+        if (stop) return std::nullopt;
+        Solution solution = problem_.attempt(points[p]);
+        if (problem_.stopped(solution)) stop = true;
+        return solution;
+      });
+      for (const auto& solution : attempts)
+        if (solution) note(*solution);
       if (stopped_) return;
+      std::vector<Solution> tried;
+      for (auto& solution : attempts) tried.push_back(std::move(*solution));
       std::ranges::stable_sort(tried, std::greater(), [&](const Solution& solution) { return problem_.value(solution); });
       tried.resize(std::min(tried.size(), followed));
       for (auto& solution : side_by_side(tried.size(), [&](std::size_t p) { return problem_.finish(std::move(tried[p])); }))

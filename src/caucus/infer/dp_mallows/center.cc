@@ -150,6 +150,7 @@ double CenterSampler::run_stages(std::span<const double> theta, Choose&& choose)
     remaining += row_weights_[row] * total_theta_[row_offsets_[row + 1] - row_offsets_[row]];
   std::size_t left = listed_.size(), unlisted = unlisted_.size();
   while (left > 0) {
+    if (++stages_run_ % 256 == 0 && stop_ && stop_()) throw Stopped{};
     refresh_blocks();
     double largest = unlisted > 0 ? 0.0 : -infinity;
     for (double value : block_max_) largest = std::max(largest, value);

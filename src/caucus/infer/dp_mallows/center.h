@@ -14,7 +14,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "caucus/base/random.h"
@@ -31,6 +33,11 @@ struct Member {
 // `prior` is the informative prior's ranking (R^0) with its weight, or empty.
 class CenterSampler {
  public:
+  // Thrown out of a draw when `stop` says so: with hundreds of items a single one takes seconds. Nothing is drawn then, and the
+  // center given is no permutation any more.
+  struct Stopped {};
+  void stop_when(std::function<bool()> stop) { stop_ = std::move(stop); }
+
   void load(const Points& points, std::span<const Member> members, std::span<const Item> prior = {}, double prior_weight = 0.0);
 
   // Sample-sigma-Stagewise (Figure 2): fills center.order and position. Returns the sum of the log stage normalisers,
@@ -59,6 +66,8 @@ class CenterSampler {
   void start(std::span<const double> theta);
   void refresh_blocks();
 
+  std::function<bool()> stop_;
+  std::size_t stages_run_ = 0;
   std::size_t num_items_ = 0;
   std::size_t num_rows_ = 0;  // members, then the prior
   std::size_t num_members_ = 0;

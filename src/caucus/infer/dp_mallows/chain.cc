@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "caucus/base/numeric.h"
 #include "caucus/infer/dp_mallows/split_merge.h"
@@ -77,6 +78,11 @@ void Chain::start_randomly() {
 }
 
 void Chain::restore(const ChainState& state) {
+  set_state(state);
+  fill_table();
+}
+
+void Chain::set_state(const ChainState& state) {
   labels_ = state.labels;
   alpha_ = state.alpha;
   rng_.seek(state.drawn);
@@ -93,7 +99,6 @@ void Chain::restore(const ChainState& state) {
     update_statistics(cluster);
     cluster.size = static_cast<double>(std::ranges::count(labels_, static_cast<std::uint32_t>(c)));
   }
-  fill_table();
 }
 
 ChainState Chain::state() const {
@@ -105,22 +110,42 @@ ChainState Chain::state() const {
   return state;
 }
 
-bool Chain::sweep(const std::function<bool()>& stop) {
+// What can be stopped at any time; false where it was, and then nothing of the chain but its record is of use.
+bool Chain::stoppable(const std::function<bool()>& stop, const std::function<void()>& work) {
   stop_ = stop;
   stopped_ = false;
-  resample_assignments();
-  for (int k = 0; k < settings_.split_merge && !cut_short(); ++k) propose_split_or_merge();
-  if (settings_.split_merge > 0) canonicalise();
-  resample_centers();
-  resample_alpha();
-  fill_table();
+  center_sampler_.stop_when(stop);
+  try {
+    work();
+  } catch (const CenterSampler::Stopped&) {
+    stopped_ = true;
+  }
+  center_sampler_.stop_when({});
   stop_ = {};
-  return !stopped_;
+  return !std::exchange(stopped_, false);
+}
+
+bool Chain::start_randomly(const std::function<bool()>& stop) {
+  return stoppable(stop, [this] { start_randomly(); });
+}
+
+bool Chain::sweep(const std::function<bool()>& stop) {
+  return stoppable(stop, [this] {
+    resample_assignments();
+    for (int k = 0; k < settings_.split_merge && !cut_short(); ++k) propose_split_or_merge();
+    if (settings_.split_merge > 0) canonicalise();
+    resample_centers();
+    resample_alpha();
+    fill_table();
+  });
 }
 
 void Chain::fill_table() {
   table_.reset(clusters_.size());
-  for (std::size_t c = 0; c < clusters_.size(); ++c) table_.set(c, clusters_[c]);
+  for (std::size_t c = 0; c < clusters_.size(); ++c) {
+    if (cut_short()) throw CenterSampler::Stopped{};
+    table_.set(c, clusters_[c]);
+  }
 }
 
 void Chain::resample_assignments() {
@@ -294,7 +319,10 @@ void Chain::draw_theta_all(Cluster& cluster) {
 
 void Chain::resample_centers() {
   const auto members = members_by_cluster();
-  for (std::size_t c = 0; c < clusters_.size(); ++c) resample_center(clusters_[c], members[c]);
+  for (std::size_t c = 0; c < clusters_.size(); ++c) {
+    if (cut_short()) throw CenterSampler::Stopped{};
+    resample_center(clusters_[c], members[c]);
+  }
 }
 
 void Chain::resample_center(Cluster& cluster, std::span<const Member> members) {

@@ -48,12 +48,16 @@ class Chain {
   Chain(const Points& points, const Prior& prior, const ChainSettings& settings, RandomStream rng);
 
   void start_randomly();
+  // False: `stop` cut it short, and there is no state.
+  bool start_randomly(const std::function<bool()>& stop);
   void restore(const ChainState& state);
+  // The state alone, without what sweeps need: for a chain that has come to its end.
+  void set_state(const ChainState& state);
   ChainState state() const;
 
   // One sweep: assignments (step 1 of Figures 1 and 5), split-merge proposals, centers and theta (step 2), alpha.
-  // Leaves labels canonical and clusters numbered by them. False: `stop`, asked every few points, cut it short; the state is then
-  // no draw, and the caller restores the one before.
+  // Leaves labels canonical and clusters numbered by them. False: `stop`, asked every few points and stages, cut it short; the state
+  // is then no draw, and the caller restores the one before.
   bool sweep(const std::function<bool()>& stop = {});
 
   const std::vector<std::uint32_t>& labels() const { return labels_; }
@@ -84,6 +88,7 @@ class Chain {
   void update_statistics(Cluster& cluster);
   void canonicalise();
   void fill_table();
+  bool stoppable(const std::function<bool()>& stop, const std::function<void()>& work);
   std::vector<std::vector<Member>> members_by_cluster() const;
   bool cut_short() { return stopped_ = stopped_ || (stop_ && stop_()); }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <cmath>
 #include <memory>
 #include <numeric>
@@ -93,10 +94,10 @@ class RecordedChain {
   ChainRecord record;
 
   bool sweep(bool, const AskToStop& stop) {
-    start();
+    if (!start(stop)) return false;
     const ChainState before = chain_->state();
     if (!chain_->sweep(stop)) {
-      chain_->restore(before);
+      chain_->set_state(before);  // for what is reported: there are no more sweeps
       return false;
     }
     record.trace.num_clusters.push_back(static_cast<double>(chain_->clusters().size()));
@@ -105,8 +106,10 @@ class RecordedChain {
     return true;
   }
 
+  bool started() const { return started_; }
+  int sweeps() const { return static_cast<int>(record.trace.num_clusters.size()); }
+
   void keep(int sweep) {
-    start();
     double largest = 0.0;
     for (const Cluster& cluster : chain_->clusters()) largest = std::max(largest, cluster.size);
     record.draws.push_back({static_cast<int>(index_) + 1, sweep, static_cast<std::uint32_t>(chain_->clusters().size()),
@@ -136,22 +139,26 @@ class RecordedChain {
     return true;
   }
 
-  double objective() const { return record.trace.log_joint.empty() ? 0.0 : record.trace.log_joint.back(); }
+  double objective() const { return record.trace.log_joint.empty() ? Progress::no_number : record.trace.log_joint.back(); }
   const SplitMergeCounts& split_merge_counts() const { return chain_->split_merge_counts(); }
 
   void save(Saver& state) const { state(chain_->state(), record); }
   void load(Loader& state) {
     ChainState saved;
     state(saved, record);
+    if (saved.labels.empty()) return;  // it was stopped before it had begun
     chain_->restore(saved);
     started_ = true;
   }
 
  private:
   // Not in the constructor: a chain that goes on from a file has no start, and starts are made side by side.
-  void start() {
-    if (!started_) chain_->start_randomly();
-    started_ = true;
+  // A start has a second, whatever the limit: small data are never left without a state.
+  bool start(const AskToStop& stop) {
+    const auto begun = std::chrono::steady_clock::now();
+    const AskToStop patient = [&] { return std::chrono::steady_clock::now() - begun > std::chrono::seconds(1) && stop(); };
+    started_ = started_ || chain_->start_randomly(patient);
+    return started_;
   }
 
   const Options& options_;
@@ -236,7 +243,7 @@ PriorParameters prior_parameters(const Options& options, const Dataset& data, st
 }
 
 Component summarise_cluster(const Points& points, const Prior& prior, std::span<const Member> members, int passes,
-                            RandomStream rng) {
+                            RandomStream rng, const std::function<bool()>& stop) {
   Component component;
   Cluster cluster;
   const std::size_t stages = prior.num_stages();
@@ -267,6 +274,7 @@ Component summarise_cluster(const Points& points, const Prior& prior, std::span<
     const double value = prior.log_center(cluster.center) + log_marginal(prior, cluster, false);
     if (value > best) best = value, component.consensus = cluster.center.order;
     if (pass < passes / 4) continue;
+    if (stop && stop()) passes = std::min(passes, pass + 1);
     for (std::size_t j = 0; j < stages; ++j) theta[j].push_back(now[j]);
     positions.push_back(cluster.center.position);
   }
@@ -300,8 +308,18 @@ Result fit(const Dataset& data, const Points& points, const PriorParameters& par
 
   Result result;
   result.stop_reason = done.stop_reason;
+  // A chain that has not begun has nothing to tell; the others may.
+  std::vector<RecordedChain> begun;
+  for (RecordedChain& chain : chains)
+    if (chain.started()) begun.push_back(std::move(chain));
+  chains.swap(begun);
+  if (chains.empty())
+    throw UnfinishedError(
+        fmt::format("{}: family dpm was stopped before it had made its first state ({} ballots, rankings of up to {} items); allow "
+                    "it more time, or choose family pl",
+                    data.source, points.size(), points.num_stages));
   if (std::all_of(chains.begin(), chains.end(), [](const RecordedChain& chain) { return chain.record.draws.empty(); })) {
-    for (std::size_t c = 0; c < chains.size(); ++c) chains[c].keep(done.sweeps[c]);
+    for (RecordedChain& chain : chains) chain.keep(chain.sweeps());
     result.warnings.emplace_back("stopped before the end of burn-in: the last state of each chain stands for its draws");
   }
   result.split_merge = sum_counts(chains);
@@ -336,9 +354,11 @@ Result fit(const Dataset& data, const Points& points, const PriorParameters& par
   // The finite stage, whatever the sampler used: what is reported and scored is the model itself.
   const Prior exact(parameters, points.num_items, points.num_stages, false);
   result.components.resize(order.size());
-  const int passes = std::clamp(options.sweeps / 5, 20, 200);
+  // What is told of the clusters should not take longer than the chains did.
+  const int passes = should_stop(run) ? 4 : std::clamp(options.sweeps / 5, 20, 200);
   parallel_for(order.size(), run.threads, [&](std::size_t k) {
-    result.components[k] = summarise_cluster(points, exact, members[order[k]], passes, RandomStream(run.seed, Purpose::augment, k));
+    result.components[k] = summarise_cluster(points, exact, members[order[k]], passes, RandomStream(run.seed, Purpose::augment, k),
+                                             [&run] { return should_stop(run); });
     result.components[k].size = sizes[order[k]];
   });
   return result;

@@ -79,8 +79,8 @@ using ScoreError = std::function<double(const std::vector<PredictiveDraw>&)>;
 Result fit(const Dataset& data, const Points& points, const PriorParameters& parameters, const Options& options, const Run& run,
            const ScoreError& score_error = {});
 
-// A center's summary given its members: `passes` draws of (sigma, theta).
+// A center's summary given its members: `passes` draws of (sigma, theta), fewer where `stop` says so.
 Component summarise_cluster(const Points& points, const Prior& prior, std::span<const Member> members, int passes,
-                            RandomStream rng);
+                            RandomStream rng, const std::function<bool()>& stop = {});
 
 }  // namespace caucus::dp_mallows

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -61,6 +62,7 @@ EbmsResult ebms(const Dataset& data, const EbmsOptions& options, const Run& run)
         "{}: {} distinct ballots, but ebms compares every two of them and stops at {}; raise limit or take a part of the data",
         data.source, data.rankings.size(), options.limit));
   EbmsResult result;
+  const std::function<bool()> stop = [&run] { return should_stop(run); };
   RankingSet current = data.rankings.with_weights({data.rankings.weights().begin(), data.rankings.weights().end()});
   std::vector<std::uint32_t> where(current.size());  // of the original rankings among the current ones
   std::iota(where.begin(), where.end(), 0u);
@@ -86,7 +88,7 @@ EbmsResult ebms(const Dataset& data, const EbmsOptions& options, const Run& run)
         for (std::size_t j = 0; j < current.size(); ++j)
           if (logs[j] - total > -30.0) pairs.add(current[j], std::exp(logs[j] - total));
         found.push_back(borda_order(pairs));
-        insertion_search(found.back(), pairs);
+        insertion_search(found.back(), pairs, stop);
         found.back().resize(current.length(i));
       }
       return found;
@@ -121,6 +123,13 @@ EbmsResult ebms(const Dataset& data, const EbmsOptions& options, const Run& run)
       break;
   }
 
+  // Every ballot a cluster of its own is no answer, and a dear one to score.
+  constexpr std::size_t few_ballots = 1000;
+  if (stop() && result.iterations == 0 && current.size() > few_ballots)
+    throw UnfinishedError(fmt::format("{}: family ebms was stopped before its first step, in which each of {} distinct ballots is "
+                                      "compared with all others; allow it more time, or choose family pl",
+                                      data.source, current.size()));
+
   // Clusters by size; centers from all members; one theta for all.
   const std::size_t clusters = current.size();
   std::vector<double> sizes(clusters, 0.0);
@@ -135,7 +144,7 @@ EbmsResult ebms(const Dataset& data, const EbmsOptions& options, const Run& run)
   double distance = 0.0;
   for (const PairMatrix& matrix : pairs) {
     std::vector<ItemId> center = borda_order(matrix);
-    insertion_search(center, matrix);
+    insertion_search(center, matrix, stop);
     distance += consensus_cost(center, matrix);
     result.centers.push_back(std::move(center));
   }

@@ -202,7 +202,7 @@ std::vector<BootstrapEstimate> bootstrap(const BootstrapSource& source, const Op
     };
     for (auto& one : run_tasks<BootstrapEstimate>(run.workers(), count, body, [](const BootstrapEstimate&) { return true; }))
       if (one) kept.push_back(std::move(*one));
-    if (run.report({"bootstrap", static_cast<int>(first + count), options.bootstrap, 0.0}, stop_reason) == Flow::stop) break;
+    if (run.report({"bootstrap", static_cast<int>(first + count), options.bootstrap}, stop_reason) == Flow::stop) break;
   }
   return kept;
 }
