@@ -177,6 +177,10 @@ TEST(Mallows, PositionAndPairProbabilities) {
     }
 }
 
+TEST(GeneralizedMallows, OneItemIsFirst) {
+  for (Code code : {Code::s, Code::v}) EXPECT_EQ(GeneralizedMallows({0}, {}, code).first_probability(0), 1.0);
+}
+
 TEST(GeneralizedMallows, LogProbTopAndPositionsByEnumeration) {
   RandomStream stream(7);
   const std::size_t n = 6;
