@@ -1,5 +1,5 @@
 # 'make demo' and 'make test' install what is missing, build and run. The rest are shortcuts.
-.PHONY: demo serve test tidy test-report test-serve wheel test-wheel validate mutations build bench reproduce hunt fuzz asan tsan coverage docs format clean
+.PHONY: demo serve test tidy test-report test-serve wheel test-wheel validate mutations special-functions build bench reproduce hunt fuzz asan tsan coverage docs format clean
 JOBS ?= $(shell nproc)
 CAUCUS = build/release/caucus
 
@@ -57,6 +57,13 @@ mutations:
 	@cmake --preset release -DCAUCUS_TESTS=ON -DCAUCUS_UNITY=ON >/dev/null
 	@cmake --build --preset release -j $(JOBS) --target $$(grep -o '[a-z_0-9]*_test' tests/mutations/table.txt | sort -u)
 	@scripts/mutations.py build/release --out docs/mutations.md $(MUTATE)
+
+# Errors of every special function against a hundred digits: docs/special-functions.md.
+special-functions:
+	@scripts/install-deps.sh test
+	@cmake --preset release -DCAUCUS_TESTS=ON -DCAUCUS_UNITY=ON >/dev/null
+	@cmake --build --preset release -j $(JOBS) --target numbers_test
+	@scripts/special-functions.sh build/release/numbers_test > docs/special-functions.md
 
 # Ratios within one run; answers are checked first.
 bench:

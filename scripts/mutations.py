@@ -77,7 +77,7 @@ class Planter:
     def passes(self, program, tests):
         limit = lambda: resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
         run = [self.folder / "program", f"--gtest_filter={tests}", "--gtest_brief=1", "--gtest_fail_fast"]
-        return subprocess.run(run, cwd=self.build, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=limit).returncode == 0
+        return subprocess.run(run, cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=limit).returncode == 0
 
     def verdict(self, source, programs, text):
         """The program that noticed, or 'survived', or what went wrong."""
