@@ -1,5 +1,5 @@
 # 'make demo' and 'make test' install what is missing, build and run. The rest are shortcuts.
-.PHONY: demo serve test tidy test-report test-serve wheel test-wheel validate mutations build bench reproduce hunt fuzz asan tsan coverage docs format clean
+.PHONY: demo serve test tidy test-report test-serve wheel test-wheel validate mutations special-functions build bench reproduce hunt fuzz asan tsan coverage docs format clean
 JOBS ?= $(shell nproc)
 CAUCUS = build/release/caucus
 
@@ -50,12 +50,20 @@ validate: build
 	@$(if $(QUICK),scripts/validate-quick.sh $(CAUCUS),nice -n 19 python3 scripts/validate.py run --caucus $(CAUCUS) --count $(COUNT) && \
 	  python3 scripts/validate.py summary && python3 scripts/validate.py table > docs/validation.md)
 
-# Errors planted one at a time in the sampler's sources: a test must fail for each. Files are compiled one by one, as the mutants replace one.
+# Errors planted one at a time in the sources of all families: a test must fail for each. docs/mutations.md says which did. A run that was stopped goes on.
+# MUTATE="stage.cc sign" takes those whose source or description holds one of the words.
 mutations:
 	@scripts/install-deps.sh test
-	@cmake -S . -B build/mutations -G Ninja -DCMAKE_BUILD_TYPE=Release -DCAUCUS_TESTS=ON -DCAUCUS_REPORT=OFF >/dev/null
-	@cmake --build build/mutations -j $(JOBS) --target infer_dp_mallows_test
-	@src/caucus/infer/dp_mallows/mutations.sh build/mutations
+	@cmake --preset release -DCAUCUS_TESTS=ON -DCAUCUS_UNITY=ON >/dev/null
+	@cmake --build --preset release -j $(JOBS) --target $$(grep -o '[a-z_0-9]*_test' tests/mutations/table.txt | sort -u)
+	@scripts/mutations.py build/release --out docs/mutations.md $(MUTATE)
+
+# Errors of every special function against a hundred digits: docs/special-functions.md.
+special-functions:
+	@scripts/install-deps.sh test
+	@cmake --preset release -DCAUCUS_TESTS=ON -DCAUCUS_UNITY=ON >/dev/null
+	@cmake --build --preset release -j $(JOBS) --target numbers_test
+	@scripts/special-functions.sh build/release/numbers_test > docs/special-functions.md
 
 # Ratios within one run; answers are checked first.
 bench:

@@ -44,9 +44,14 @@ add_test(NAME documentation COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/
 add_test(NAME families_at_home COMMAND ${PROJECT_SOURCE_DIR}/scripts/check-families.sh)
 add_test(NAME command_line_fit COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/cli/test_fit.py $<TARGET_FILE:caucus_cli> ${PROJECT_SOURCE_DIR})
 add_test(NAME model_files COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/cli/test_model_files.py $<TARGET_FILE:caucus_cli> ${PROJECT_SOURCE_DIR})
+if(CAUCUS_HARDENING)
+  add_test(NAME hardened COMMAND ${PROJECT_SOURCE_DIR}/scripts/check-hardened.sh $<TARGET_FILE:caucus_cli>)
+endif()
+add_test(NAME mutations_apply COMMAND ${PROJECT_SOURCE_DIR}/scripts/mutations.py ${PROJECT_BINARY_DIR} --dry)
 include(${PROJECT_SOURCE_DIR}/tests/new_family/new_family.cmake)
 add_test(NAME command_line COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/cli/test_cli.py $<TARGET_FILE:caucus_cli> ${PROJECT_SOURCE_DIR})
-if(NOT CAUCUS_SANITIZE)  # it bounds memory, which sanitizers do not live with
+if(NOT CAUCUS_SANITIZE)  # they bound memory and time, which sanitizers do not live with
+  add_test(NAME degenerate COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/cli/test_degenerate.py $<TARGET_FILE:caucus_cli> ${PROJECT_SOURCE_DIR})
   add_test(NAME abuse COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/cli/test_abuse.py $<TARGET_FILE:caucus_cli> ${PROJECT_SOURCE_DIR})
 endif()
 add_test(NAME scale COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/cli/test_scale.py $<TARGET_FILE:caucus_cli> ${PROJECT_SOURCE_DIR})

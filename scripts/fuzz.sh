@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 seconds=${1:?usage: scripts/fuzz.sh SECONDS [TARGET...]}
 shift
 targets=("$@")
-[ ${#targets[@]} -gt 0 ] || targets=(preflib preflib-old csv-wide csv-matrix csv-long csv-pairwise csv-ratings jsonl blt cds auto table)
+[ ${#targets[@]} -gt 0 ] || targets=(preflib preflib-old csv-wide csv-matrix csv-long csv-pairwise csv-ratings csv-order jsonl blt cds auto table)
 
 cmake --preset fuzz >/dev/null
 cmake --build --preset fuzz --target fuzz -j "${JOBS:-$(nproc)}"

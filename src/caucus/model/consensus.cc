@@ -1,6 +1,7 @@
 #include "caucus/model/consensus.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "caucus/model/consensus_search.h"
@@ -91,6 +92,12 @@ bool transitive_order(const PairMatrix& pairs, std::vector<ItemId>& order) {
 
 }  // namespace
 
+std::uint64_t affordable_nodes(std::uint64_t nodes, std::size_t num_items, int power) {
+  if (num_items <= 100) return nodes;
+  const double share = std::pow(100.0 / static_cast<double>(num_items), power);
+  return std::max<std::uint64_t>(1, static_cast<std::uint64_t>(share * static_cast<double>(nodes)));
+}
+
 Consensus find_consensus(const PairMatrix& pairs, ConsensusMethod method, const ConsensusLimits& limits) {
   Consensus result;
   if (method == ConsensusMethod::borda || method == ConsensusMethod::local) {
@@ -107,7 +114,8 @@ Consensus find_consensus(const PairMatrix& pairs, ConsensusMethod method, const 
     return result;
   }
   ConsensusLimits used = limits;
-  if (method == ConsensusMethod::automatic) used.max_nodes = std::min<std::uint64_t>(used.max_nodes, 20'000);
+  if (method == ConsensusMethod::automatic)
+    used.max_nodes = std::min(used.max_nodes, affordable_nodes(20'000, pairs.num_items(), 5));
   return detail::search_consensus(pairs, used);
 }
 

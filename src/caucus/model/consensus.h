@@ -43,6 +43,11 @@ std::vector<ItemId> borda_order(const PairMatrix& pairs);
 // Moves single items to their best place until nothing gains, or `stop` says so. O(n^2) per sweep.
 void insertion_search(std::vector<ItemId>& order, const PairMatrix& pairs, const std::function<bool()>& stop = {});
 
+// A node of the exact search costs about the cube of the number of items, and a node then gets less far: milliseconds each with 300
+// items, where 20,000 took minutes and certified nothing. So many nodes of `nodes` are worth their time: all to 100 items, then
+// falling with this power.
+std::uint64_t affordable_nodes(std::uint64_t nodes, std::size_t num_items, int power);
+
 // Exact: the majority graph is cut into strongly connected components; each is solved by A* over the sets of items placed
 // first (Meila et al. 2007 search over prefixes; sets are fewer), with a bound from a packing of majority cycles. `automatic`
 // is exact with a small node limit. Components of more than 1024 items get local search and the packing bound.

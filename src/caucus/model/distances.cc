@@ -35,16 +35,26 @@ std::uint64_t cycles(std::span<const std::uint32_t> a, std::span<const std::uint
 // Longest increasing subsequence of a's ranks read in b's order. O(n log n).
 std::size_t common_subsequence(std::span<const std::uint32_t> a, std::span<const std::uint32_t> b) {
   const std::size_t n = a.size();
-  std::vector<std::uint32_t> in_order(n), tails;
+  // Called for every proposal of a chain: buffers are kept, and the search has no branch to guess.
+  thread_local std::vector<std::uint32_t> in_order, tails;
+  in_order.resize(n);
+  tails.resize(n);
   for (std::size_t item = 0; item < n; ++item) in_order[b[item]] = a[item];
+  std::size_t length = 0;
   for (std::uint32_t value : in_order) {
-    const auto place = std::lower_bound(tails.begin(), tails.end(), value);
-    if (place == tails.end())
-      tails.push_back(value);
-    else
-      *place = value;
+    if (length == 0 || tails[length - 1] < value) {
+      tails[length++] = value;
+      continue;
+    }
+    std::size_t place = 0;  // the first that is not less: there is one
+    for (std::size_t left = length; left > 1;) {
+      const std::size_t half = left / 2;
+      place += tails[place + half - 1] < value ? half : 0;
+      left -= half;
+    }
+    tails[place] = value;
   }
-  return tails.size();
+  return length;
 }
 
 // log of the number of rankings at each Ulam distance: Schensted (1961) counts rankings with longest increasing subsequence l by
@@ -384,6 +394,10 @@ void DistanceNormalizer::estimate(double largest_theta, std::uint64_t seed, cons
   }
 }
 
+namespace {
+constexpr std::size_t most_enumerated = 5;  // 120 rankings
+}
+
 void draw_distance_model(Distance distance, std::span<const ItemId> center, double theta, RandomStream& stream,
                          std::span<ItemId> out, int sweeps) {
   const std::size_t n = center.size();
@@ -426,6 +440,14 @@ void draw_distance_model(Distance distance, std::span<const ItemId> center, doub
       std::ranges::rotate(target, target.begin() + 1);
     }
     for (std::size_t i = 0; i < moved; ++i) rank[places[i]] = target[i];
+  } else if (n <= most_enumerated) {
+    // All rankings, by inversion: exact, and quicker than a chain.
+    thread_local std::vector<double> mass;
+    mass.clear();
+    do mass.push_back(std::exp(-theta * static_cast<double>(rank_distance(distance, rank, identity))));
+    while (std::ranges::next_permutation(rank).found);
+    const std::size_t drawn = stream.categorical(mass);  // rank is the identity again
+    for (std::size_t step = 0; step < drawn; ++step) std::ranges::next_permutation(rank);
   } else {
     std::uint64_t current = 0;
     for (int sweep = 0; sweep < sweeps && n > 1; ++sweep) metropolis_sweep(distance, theta, rank, identity, current, stream);

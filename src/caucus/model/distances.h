@@ -59,8 +59,8 @@ class DistanceNormalizer {
   std::vector<double> grid_, grid_mean_, grid_error_, grid_log_z_, grid_log_z_error_;
 };
 
-// Draws from the model under any distance: exact for kendall, and by inversion of counts for cayley and hamming; for the
-// others a Metropolis chain of `sweeps` sweeps of random transpositions from the center.
+// Draws from the model under any distance: exact for kendall, by inversion of counts for cayley and hamming, and by that of all
+// rankings for up to five items; for the others a Metropolis chain of `sweeps` sweeps of random transpositions from the center.
 void draw_distance_model(Distance distance, std::span<const ItemId> center, double theta, RandomStream& stream,
                          std::span<ItemId> out, int sweeps = 200);
 

@@ -59,12 +59,13 @@ double cost_of_means(std::span<const double> mean) {
 }
 
 // Single items walk up or down the order by adjacent swaps, each of which changes two stages of code v.
-void insertion_search_v(std::vector<ItemId>& order, const PairMatrix& pairs, double total) {
+void insertion_search_v(std::vector<ItemId>& order, const PairMatrix& pairs, double total, const ConsensusLimits& limits) {
   const std::size_t n = order.size();
   bool improved = true;
   for (int round = 0; round < most_rounds && improved; ++round) {
     improved = false;
-    for (std::size_t from = 0; from < n; ++from)
+    for (std::size_t from = 0; from < n; ++from) {
+      if (limits.stop && limits.stop()) return;  // a round takes seconds with hundreds of items
       for (int direction : {-1, 1}) {
         std::vector<ItemId> trial = order, best_order;
         std::vector<double> mean = stage_means_v(trial, pairs, total);
@@ -84,6 +85,7 @@ void insertion_search_v(std::vector<ItemId>& order, const PairMatrix& pairs, dou
         order = std::move(best_order);
         improved = true;
       }
+    }
   }
 }
 
@@ -255,11 +257,11 @@ GeneralizedConsensus GeneralizedConsensusSolver::solve_v(const PairMatrix& pairs
     return result;
   }
   if (method != ConsensusMethod::local) incumbent = find_consensus(pairs, ConsensusMethod::automatic, limits).order;
-  insertion_search_v(incumbent, pairs, total);
+  insertion_search_v(incumbent, pairs, total, limits);
   double best = cost_of_means(stage_means_v(incumbent, pairs, total));
   if (!start.empty()) {
     std::vector<ItemId> other(start.begin(), start.end());
-    insertion_search_v(other, pairs, total);
+    insertion_search_v(other, pairs, total, limits);
     const double cost = cost_of_means(stage_means_v(other, pairs, total));
     if (cost < best) best = cost, incumbent = std::move(other);
   }
@@ -299,14 +301,15 @@ double cost_of_sums_s(std::span<const double> sum, const StagePairs& pairs) {
 }
 
 // Swaps of neighbours until nothing gains, under the full cost.
-void swap_search_s(std::vector<ItemId>& order, const StagePairs& pairs) {
+void swap_search_s(std::vector<ItemId>& order, const StagePairs& pairs, const ConsensusLimits& limits) {
   const std::size_t n = order.size();
   std::vector<double> sum = stage_sums_s(order, pairs);
   double cost = cost_of_sums_s(sum, pairs);
   bool improved = true;
   for (int round = 0; round < most_rounds && improved; ++round) {
     improved = false;
-    for (std::size_t from = 0; from < n; ++from)
+    for (std::size_t from = 0; from < n; ++from) {
+      if (limits.stop && limits.stop()) return;
       for (int direction : {-1, 1}) {
         std::vector<ItemId> trial = order, best_order;
         std::vector<double> trial_sum = sum, best_sum;
@@ -324,6 +327,7 @@ void swap_search_s(std::vector<ItemId>& order, const StagePairs& pairs) {
         cost = cost_of_sums_s(sum, pairs);
         improved = true;
       }
+    }
   }
 }
 
@@ -360,7 +364,7 @@ GeneralizedConsensus GeneralizedConsensusSolver::solve_s(const StagePairs& pairs
       best = cost;
       best_order = std::move(order);
     }
-    swap_search_s(best_order, pairs);
+    swap_search_s(best_order, pairs, limits);
     best = cost_of_sums_s(stage_sums_s(best_order, pairs), pairs);
   }
   if (method == ConsensusMethod::exact && n <= max_enumerated_items) {

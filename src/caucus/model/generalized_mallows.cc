@@ -25,6 +25,7 @@ double GeneralizedMallows::log_prob(std::span<const ItemId> ranking) const {
 }
 
 double GeneralizedMallows::first_probability(std::size_t p) const {
+  if (num_items() == 1) return 1.0;  // no stage, no theta
   if (code_ == Code::s) return std::exp(-theta_[0] * static_cast<double>(p) - log_stage_normalizer(theta_[0], num_items()));
   return position_probabilities(p)[0];
 }

@@ -177,6 +177,26 @@ TEST(Mallows, PositionAndPairProbabilities) {
     }
 }
 
+// Ballots with ties of several sizes: the theta found is where the slope of the log-likelihood, by log [s]! of the groups, is zero.
+TEST(Stage, ThetaOfTiedBallotsIsTheMaximum) {
+  const std::size_t n = 7;
+  const std::vector<double> group_weight{0.0, 0.0, 6.0, 4.0, 1.0, 0.0, 0.0, 0.0};
+  const double total = 12.0, distance = 30.0;
+  const auto loglik = [&](double theta) {
+    double value = -theta * distance - total * log_q_factorial(theta, n);
+    for (std::size_t s = 2; s <= n; ++s) value += group_weight[s] * log_q_factorial(theta, s);
+    return value;
+  };
+  const double theta = solve_mallows_theta(distance, total, n, group_weight);
+  ASSERT_GT(theta, 0.05);
+  ASSERT_LT(theta, 3.0);
+  EXPECT_NEAR((loglik(theta + 1e-5) - loglik(theta - 1e-5)) / 2e-5, 0.0, 1e-5);
+}
+
+TEST(GeneralizedMallows, OneItemIsFirst) {
+  for (Code code : {Code::s, Code::v}) EXPECT_EQ(GeneralizedMallows({0}, {}, code).first_probability(0), 1.0);
+}
+
 TEST(GeneralizedMallows, LogProbTopAndPositionsByEnumeration) {
   RandomStream stream(7);
   const std::size_t n = 6;

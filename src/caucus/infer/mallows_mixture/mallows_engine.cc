@@ -280,10 +280,10 @@ double MallowsEngine::step(const Parameters& now, bool move_centers, const Worke
   std::vector<PairMatrix> pairs;
   if (move_centers) pairs = pair_matrices(stats);
   // Steps of a mixture are many, and one of them does no harm that cannot prove its center. A node costs n^2 and more: all 20,000
-  // up to 20 items, 200 at 200 items.
+  // up to 20 items, 25 at 200 items.
   ConsensusLimits limits = limits_;
   if (consensus_ == ConsensusMethod::automatic && num_components > 1)
-    limits.max_nodes = std::min(limits.max_nodes, std::max<std::uint64_t>(100, 8'000'000 / (num_items_ * num_items_ + 1)));
+    limits.max_nodes = std::min(limits.max_nodes, affordable_nodes(8'000'000 / (num_items_ * num_items_ + 1), num_items_, 3));
   for (std::size_t k = 0; k < num_components; ++k) {
     next.weight[k] = stats.mass[k] / total_;
     if (!(stats.mass[k] > 1e-9 * total_)) continue;  // an empty group keeps its center and dispersion

@@ -51,15 +51,37 @@ class ComponentComparisons {
         begin += group.size();
       });
     });
+    const std::vector<bool> runs_off = tied_cuts();
     std::vector<std::size_t> segment(n, 0);
     double crossing = 0.0;
     std::size_t current = 0;
     for (std::size_t r = 0; r < n; ++r) {
       segment[by_rank_[r]] = current;
       crossing += starts[r];
-      if (crossing < few_comparisons) ++current;
+      if (crossing < few_comparisons || runs_off[r]) ++current;
     }
     return segment;
+  }
+
+  // With ties a cut may be crossed and the items above it still run off, the strengths of ties with them: cut r (after the item of
+  // that rank) is true where moving all above it up, and log delta_t by some e_t, lowers no choice. README, "Groups that come
+  // apart". O(n total length orders).
+  std::vector<bool> tied_cuts() const {
+    const std::size_t n = rank_.size();
+    std::vector<bool> runs_off(n, false);
+    if (!data_.rankings.has_ties()) return runs_off;
+    std::vector<std::size_t> orders{1};
+    std::size_t length = 0;
+    for_each_ranking([&](std::size_t, RankingView ranking, double) {
+      ranking.for_each_group([&](std::span<const ItemId> group) {
+        if (std::ranges::find(orders, group.size()) == orders.end()) orders.push_back(group.size());
+      });
+      length += ranking.size();
+    });
+    constexpr std::size_t most_orders = 30, most_work = 1'000'000'000;
+    if (orders.size() > most_orders || n * length * orders.size() > most_work) return runs_off;
+    for (std::size_t r = 0; r + 1 < n; ++r) runs_off[r] = lowers_no_choice(r, orders);
+    return runs_off;
   }
 
   // Splits pieces whose items were never compared with each other. Where unlisted items rank last, a choice compares all.
@@ -91,6 +113,42 @@ class ComponentComparisons {
   }
 
  private:
+  // Is there an e with e_t - e_s <= |T and B| / s - min(t, |R and B|) / t for every choice of T, s = |T|, from R and every order t
+  // up to |R|, where B are the items to rank r? Such bounds on differences can be met unless they add up to less than zero around a
+  // cycle.
+  bool lowers_no_choice(std::size_t r, const std::vector<std::size_t>& orders) const {
+    const std::size_t num = orders.size(), n = rank_.size();
+    std::vector<double> bound(num * num, infinity);
+    // What is left out weighs less than the comparisons that count as none.
+    const double least = few_comparisons / static_cast<double>(data_.rankings.size());
+    for_each_ranking([&](std::size_t, RankingView ranking, double weight) {
+      if (weight < least) return;
+      std::size_t left = ranking.size(), above = 0;
+      for (ItemId item : ranking.items()) above += rank_[item] <= r ? 1 : 0;
+      if (data_.unranked == Unranked::last) left = n, above = r + 1;
+      ranking.for_each_group([&](std::span<const ItemId> group) {
+        std::size_t chosen = 0;
+        for (ItemId item : group) chosen += rank_[item] <= r ? 1 : 0;
+        const auto own = static_cast<std::size_t>(std::ranges::find(orders, group.size()) - orders.begin());
+        const double share = static_cast<double>(chosen) / static_cast<double>(group.size());
+        for (std::size_t t = 0; t < num; ++t) {
+          if (orders[t] > left) continue;
+          const double best = static_cast<double>(std::min(orders[t], above)) / static_cast<double>(orders[t]);
+          bound[own * num + t] = std::min(bound[own * num + t], share - best);
+        }
+        left -= group.size();
+        above -= chosen;
+      });
+    });
+    for (std::size_t via = 0; via < num; ++via)
+      for (std::size_t from = 0; from < num; ++from)
+        for (std::size_t to = 0; to < num; ++to)
+          bound[from * num + to] = std::min(bound[from * num + to], bound[from * num + via] + bound[via * num + to]);
+    for (std::size_t t = 0; t < num; ++t)
+      if (bound[t * num + t] < -1e-9) return false;
+    return true;
+  }
+
   template <class Visit>
   void for_each_ranking(Visit&& visit) const {
     for (std::size_t i = 0; i < data_.rankings.size(); ++i)

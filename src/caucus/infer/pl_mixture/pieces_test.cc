@@ -188,5 +188,41 @@ TEST(Pieces, AGroupOfOneRaceBoundsNothing) {
   expect_told(one, n);
 }
 
+// Approval of two: one item is in every top tie, so it and the strength of ties of two run off together, though ties link all items
+// both ways.
+TEST(Pieces, AnItemInEveryTopTieRunsOff) {
+  const auto fit_of = [](bool always) {
+    Dataset data;
+    data.items = {"always", "b", "c", "d"};
+    RankingSetBuilder builder;
+    const std::vector<std::uint8_t> ends{0, 1};
+    for (ItemId other : {1, 2, 3})
+      for (int copies = 0; copies < 5 + 3 * static_cast<int>(other); ++copies)
+        builder.add(std::vector<ItemId>{0, other}, 1.0, ends);
+    if (!always) builder.add(std::vector<ItemId>{1, 2}, 1.0, ends);
+    data.rankings = builder.build();
+    Options options;
+    options.components = 1;
+    return fit(data, options, caucus::Run{});
+  };
+  EXPECT_EQ(fit_of(true).unbounded[0], (Items{0}));
+  EXPECT_TRUE(fit_of(false).unbounded[0].empty());
+}
+
+// Strict choices further down hold the strength of ties, and with it the item.
+TEST(Pieces, StrictChoicesBelowHoldAnItemInEveryTopTie) {
+  Dataset data;
+  data.items = {"always", "b", "c", "d", "e"};
+  RankingSetBuilder builder;
+  const std::vector<std::uint8_t> ends{0, 1, 1};
+  for (ItemId other : {1, 2, 3, 4})
+    for (ItemId next : {1, 2, 3, 4})
+      if (next != other) builder.add(std::vector<ItemId>{0, other, next}, 1.0, ends);
+  data.rankings = builder.build();
+  Options options;
+  options.components = 1;
+  EXPECT_TRUE(fit(data, options, caucus::Run{}).unbounded[0].empty());
+}
+
 }  // namespace
 }  // namespace caucus::pl_mixture
