@@ -200,9 +200,8 @@ void Results::repeat(std::set<std::string> keys) {
   again_ = std::move(keys);
 }
 
-void Results::replace_different() {
-  for (const Repeated& one : repeated_)
-    if (!one.difference.empty()) lines_[one.key] = one.line;
+void Results::replace_repeated() {
+  for (const Repeated& one : repeated_) lines_[one.key] = one.line;
   const std::filesystem::path fresh = file_.string() + ".new";
   {
     std::ofstream out(fresh);

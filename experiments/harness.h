@@ -57,8 +57,8 @@ class Results {
   };
   const std::vector<Repeated>& repeated() const { return repeated_; }
   const std::set<std::string>& not_repeated() const { return again_; }  // keys that no target makes any more
-  // Writes the file anew with the lines that came out different.
-  void replace_different();
+  // Writes the file anew with the lines as they came out: those that were the same now say what made them.
+  void replace_repeated();
 
  private:
   void append(std::string text) const;
@@ -208,9 +208,14 @@ inline std::string line_chart(const std::string& title, const std::string& x_lab
     for (const auto& point : series.points) ticks.push_back(point.first);
   std::sort(ticks.begin(), ticks.end());
   ticks.erase(std::unique(ticks.begin(), ticks.end()), ticks.end());
+  if (ticks.size() > 9) {  // a curve, not a few sizes
+    ticks.clear();
+    for (const double at : log_x ? round_log_ticks(x_low, x_high) : round_ticks(x_low, x_high))
+      ticks.push_back(log_x ? std::pow(10.0, at) : at);
+  }
   double last = -1e300;
   for (const double x : ticks) {
-    const std::string label = fmt::format("{:g}", x);
+    const std::string label = fmt::format("{:.4g}", x);
     if (px(x) - last < 6.0 + 7.0 * static_cast<double>(label.size())) continue;  // labels must not run into each other
     last = px(x);
     svg += fmt::format("<text x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n", last, top + size + 16, label);

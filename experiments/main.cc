@@ -9,7 +9,7 @@
 // share what is left (mpirun -n 8 caucus-experiments run paper1 --threads 1, or just start it again); then it writes
 // OUT/NAME.md and OUT/NAME.svg. `tables` only writes these, and with --docs also puts each table between the lines
 // "<!-- NAME -->" and "<!-- end -->" of FILE. `repeat` draws N lines that took at most S seconds, runs them again and compares all
-// but times; it fails where they differ, and with --replace writes those as they come out now. --quick has files of its own:
+// but times; it fails where they differ, and with --replace writes them all as they come out now. --quick has files of its own:
 // paperN-quick.jsonl, NAME-quick.md.
 #include <fmt/format.h>
 
@@ -182,7 +182,7 @@ std::size_t repeat(const Arguments& arguments) {
     }
     for (const std::string& key : results.not_repeated())
       ++different, fmt::print("{} {}: no target makes this line any more\n", paper, key);
-    if (arguments.replace) results.replace_different();
+    if (arguments.replace) results.replace_repeated();
   }
   fmt::print("{} lines the same, {} different (--seed {})\n", same, different, seed);
   return different;
