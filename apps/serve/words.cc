@@ -138,7 +138,7 @@ std::vector<std::string> job_words(const Json& request, const std::string& file,
 }
 
 std::vector<std::string> checkpoint_words(const Json& request, const Abilities& abilities, const std::string& file, bool resuming) {
-  static constexpr const char *keep = "checkpoint", *go_on = "resume";
+  static constexpr const char *keep = "checkpoint", *go_on = "resume", *pause = "checkpoint-every";
   const std::string command = request.value("command", "fit");
   const auto known = abilities.flags.find(command);
   if (known == abilities.flags.end() || !known->second.contains(keep)) return {};
@@ -147,6 +147,7 @@ std::vector<std::string> checkpoint_words(const Json& request, const Abilities& 
   const std::string family = request.value("family", abilities.families.at(0).at("name").get<std::string>());
   if (!of_command && (command != "fit" || !has_option(family_of(abilities, family), keep))) return {};
   std::vector<std::string> words{fmt::format("--{}={}", keep, file)};
+  if (!request.value("options", Json::object()).contains(pause)) words.push_back(fmt::format("--{}=5", pause));  // little is lost
   if (resuming && of_command) words.push_back(fmt::format("--{}", go_on));
   return words;
 }

@@ -43,18 +43,18 @@ export async function open(options = {}) {
   await tab.waitForSelector("h1");
   return { context, tab };
 }
-async function rules(tab, where) {
-  const found = await tab.evaluate(() => window.axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21aa", "best-practice"] }).then((r) => r.violations.map((v) => `${v.id}: ${v.nodes.length} × ${v.help} (${v.nodes[0].target})`)));
+async function rules(tab, where, part) {
+  const found = await tab.evaluate((part) => window.axe.run(part ?? document, { runOnly: ["wcag2a", "wcag2aa", "wcag21aa", "best-practice"] }).then((r) => r.violations.map((v) => `${v.id}: ${v.nodes.length} × ${v.help} (${v.nodes[0].target})`)), part);
   for (const one of found) problems.push(`accessibility, ${where}: ${one}`);
 }
-// Light and dark.
-export async function accessible(tab, where) {
+// Light and dark; the whole page or, where its views were looked at before, a part of it.
+export async function accessible(tab, where, part) {
   // The policy lets no script in but the page's own; the debugger is not bound by it.
   await tab.evaluate(axe + ";0").catch((error) => problems.push(`axe: ${error.message}`));
   for (const colorScheme of ["dark", "light"]) {
     await tab.emulateMedia({ colorScheme });
     await tab.waitForTimeout(100);
-    await rules(tab, `${where}, ${colorScheme}`);
+    await rules(tab, `${where}, ${colorScheme}`, part);
   }
 }
 export async function narrow(tab, where) {

@@ -182,7 +182,7 @@ async function session() {
   await tab.goto(`${server.base}?fit=${cut}#${server.token}`);
   await tab.waitForSelector('.serve-ended[data-state="interrupted"]');
   await picture(tab, "interrupted");
-  await accessible(tab, "interrupted");
+  await accessible(tab, "interrupted", ".serve-ended");
   await tab.click("#resume");
   await tab.waitForSelector("#cancel");
   await until(tab, () => /step [1-9]/.test(document.querySelector("#progress-words")?.textContent ?? ""));
