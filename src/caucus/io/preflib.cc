@@ -484,40 +484,56 @@ Dataset read_preflib(const Source& source, const ReadOptions& options) {
   return reader.finish();
 }
 
-Dataset read_preflib_old(const Source& source, const ReadOptions& options) {
-  const std::string_view text = source.text();
-  Diagnostics diagnostics(source.name());
-  Header header;
-  Alternatives alternatives;
-  std::vector<std::string> warnings;
-  const char* p = text.data();
-  const char* const end = p + text.size();
-  std::size_t line_number = 0;
-  const auto next_line = [&]() -> std::string_view {
-    while (p < end) {
-      const std::string_view line = line_at(p, end);
-      p = std::min(end, p + line.size() + 1);
-      ++line_number;
+namespace {
+
+// The lines of a text that are not blank, with their numbers.
+class Lines {
+ public:
+  explicit Lines(std::string_view text) : at_(text.data()), end_(text.data() + text.size()) {}
+  std::string_view next() {
+    while (at_ < end_) {
+      const std::string_view line = line_at(at_, end_);
+      at_ = std::min(end_, at_ + line.size() + 1);
+      ++number_;
       if (!is_blank_line(line)) return line;
     }
     return {};
-  };
-
-  const std::string_view first = next_line();
-  const auto claimed = parse_count(trim(first));
-  if (!claimed) {
-    diagnostics.add(std::max<std::size_t>(line_number, 1), 1,
-                    "found " + show_text(trim(first)) + ", expected the number of alternatives");
-    diagnostics.throw_if_any();
   }
-  header.num_alternatives = *claimed;
+  const char* at() const { return at_; }
+  std::size_t number() const { return number_; }
+
+ private:
+  const char *at_, *end_;
+  std::size_t number_ = 0;
+};
+
+// Numbers between commas; nothing where one of them is none.
+std::vector<double> numbers_in(std::string_view line) {
+  std::vector<double> numbers;
+  while (!line.empty()) {
+    const std::size_t comma = std::min(line.find(','), line.size());
+    const auto number = parse_number(trim(line.substr(0, comma)));
+    if (!number) return {};
+    numbers.push_back(*number);
+    line.remove_prefix(std::min(line.size(), comma + 1));
+  }
+  return numbers;
+}
+
+// The number of alternatives, a line for each, then "voters,sum,unique".
+Header read_old_header(Lines& lines, Alternatives& alternatives, Diagnostics& diagnostics) {
+  const auto fail = [&](std::string text) {
+    diagnostics.add(std::max<std::size_t>(lines.number(), 1), 1, std::move(text));
+    diagnostics.throw_if_any();
+  };
+  const std::string_view first = lines.next();
+  const auto claimed = parse_count(trim(first));
+  if (!claimed) fail("found " + show_text(trim(first)) + ", expected the number of alternatives");
 
   // Name lines count up from 0 or 1; the first that does not is "voters,sum,unique".
   std::string_view line;
   std::uint64_t expected = 0;
-  for (;;) {
-    line = next_line();
-    if (line.empty()) break;
+  while (!(line = lines.next()).empty()) {
     const std::size_t comma = line.find(',');
     const auto number = parse_count(trim(line.substr(0, comma)));
     if (alternatives.size() == *claimed || comma == std::string_view::npos || !number) break;
@@ -525,25 +541,28 @@ Dataset read_preflib_old(const Source& source, const ReadOptions& options) {
     alternatives.name(*number, trim(line.substr(comma + 1)));
     expected = *number + 1;
   }
-  std::vector<double> sums;
-  for (std::string_view rest = line; !rest.empty();) {
-    const std::size_t comma = std::min(rest.find(','), rest.size());
-    const auto number = parse_number(trim(rest.substr(0, comma)));
-    if (!number) {
-      sums.clear();
-      break;
-    }
-    sums.push_back(*number);
-    rest.remove_prefix(std::min(rest.size(), comma + 1));
-  }
-  if (sums.size() != 3) {
-    diagnostics.add(std::max<std::size_t>(line_number, 1), 1,
-                    fmt::format("found {}, expected the line 'voters,sum,unique' after {} alternatives", show_text(trim(line)),
-                                alternatives.size()));
-    diagnostics.throw_if_any();
-  }
+  const std::vector<double> sums = numbers_in(line);
+  if (sums.size() != 3)
+    fail(fmt::format("found {}, expected the line 'voters,sum,unique' after {} alternatives", show_text(trim(line)),
+                     alternatives.size()));
+  Header header;
+  header.num_alternatives = *claimed;
   header.num_voters = sums[1];
   header.num_unique = sums[2];
+  return header;
+}
+
+}  // namespace
+
+Dataset read_preflib_old(const Source& source, const ReadOptions& options) {
+  const std::string_view text = source.text();
+  Diagnostics diagnostics(source.name());
+  Alternatives alternatives;
+  Lines lines(text);
+  const Header header = read_old_header(lines, alternatives, diagnostics);
+  const char* p = lines.at();
+  const char* const end = text.data() + text.size();
+  std::size_t line_number = lines.number();
 
   BallotReader ballots(diagnostics, alternatives, ',');
   ballots.set_end(end);
@@ -562,7 +581,7 @@ Dataset read_preflib_old(const Source& source, const ReadOptions& options) {
     p = ballots.read_line(p, line_number);
   }
   diagnostics.throw_if_any();
-  return finish({source.name(), source.extension()}, text.size(), options, header, alternatives, ballots, {}, std::move(warnings));
+  return finish({source.name(), source.extension()}, text.size(), options, header, alternatives, ballots, {}, {});
 }
 
 }  // namespace caucus

@@ -100,115 +100,131 @@ double SplitMerge::scan_labels(const std::vector<std::uint32_t>& points, std::ve
   return log_q;
 }
 
-void SplitMerge::propose() {
+bool SplitMerge::choose(Move& move) {
   const Points& data = chain_.points_;
-  RandomStream& rng = chain_.rng_;
-  if (data.size() < 2) return;
-  chain_.predictive_cache_.trim();
-  codes_.resize(chain_.prior_.num_stages());
-  const auto i = static_cast<std::uint32_t>(rng.below(data.size()));
-  auto j = static_cast<std::uint32_t>(rng.below(data.size() - 1));
+  if (data.size() < 2) return false;
+  const auto i = static_cast<std::uint32_t>(chain_.rng_.below(data.size()));
+  auto j = static_cast<std::uint32_t>(chain_.rng_.below(data.size() - 1));
   if (j >= i) ++j;
-  const std::uint32_t label_i = chain_.labels_[i], label_j = chain_.labels_[j];
-  const bool splitting = label_i == label_j;
-
-  std::vector<std::uint32_t> points{i, j};
-  std::vector<std::uint8_t> current{0, 1};
+  move.first = chain_.labels_[i];
+  move.second = chain_.labels_[j];
+  move.points = {i, j};
+  move.now = {0, 1};
   for (std::uint32_t k = 0; k < data.size(); ++k) {
-    if (k == i || k == j || (chain_.labels_[k] != label_i && chain_.labels_[k] != label_j)) continue;
-    points.push_back(k);
-    current.push_back(!splitting && chain_.labels_[k] == label_j ? 1 : 0);
+    if (k == i || k == j || (chain_.labels_[k] != move.first && chain_.labels_[k] != move.second)) continue;
+    move.points.push_back(k);
+    move.now.push_back(!move.splits() && chain_.labels_[k] == move.second ? 1 : 0);
   }
+  return true;
+}
 
-  // Launch state of the split.
-  const bool beta = chain_.settings_.method == Method::beta_gibbs;
-  std::vector<std::uint8_t> labels(points.size(), 0);
-  labels[1] = 1;
-  for (int which = 0; which < 2; ++which) {
-    chain_.prior_.draw_center_given(data.of_point(points[static_cast<std::size_t>(which)]), sides_[which].cluster.center, rng);
-    clear(sides_[which]);
-    shift(sides_[which], points[static_cast<std::size_t>(which)], 1.0);
+void SplitMerge::launch_split(Move& move) {
+  move.labels.assign(move.points.size(), 0);
+  move.labels[1] = 1;
+  for (std::size_t which = 0; which < 2; ++which) {
+    Side& side = sides_[which];
+    chain_.prior_.draw_center_given(chain_.points_.of_point(move.points[which]), side.cluster.center, chain_.rng_);
+    clear(side);
+    shift(side, move.points[which], 1.0);
   }
-  for (std::size_t k = 2; k < points.size(); ++k) {
-    const double logs[2] = {std::log(sides_[0].cluster.size) + log_predictive(sides_[0], points[k]),
-                            std::log(sides_[1].cluster.size) + log_predictive(sides_[1], points[k])};
-    labels[k] = static_cast<std::uint8_t>(rng.categorical_log(logs));
-    shift(sides_[labels[k]], points[k], 1.0);
+  for (std::size_t k = 2; k < move.points.size(); ++k) {
+    const double logs[2] = {std::log(sides_[0].cluster.size) + log_predictive(sides_[0], move.points[k]),
+                            std::log(sides_[1].cluster.size) + log_predictive(sides_[1], move.points[k])};
+    move.labels[k] = static_cast<std::uint8_t>(chain_.rng_.categorical_log(logs));
+    shift(sides_[move.labels[k]], move.points[k], 1.0);
   }
   for (int scan = 0; scan < chain_.settings_.split_merge_scans && !chain_.cut_short(); ++scan) {
-    scan_centers(points, labels);
-    scan_labels(points, labels, nullptr);
+    scan_centers(move.points, move.labels);
+    scan_labels(move.points, move.labels, nullptr);
   }
   for (Side& side : sides_) draw_theta(side);
+}
 
-  // Launch state of the merge: a center of all the points.
-  Side merged;
-  chain_.prior_.draw_center_given(data.of_point(i), merged.cluster.center, rng);
-  clear(merged);
-  load(points, labels, -1);
-  chain_.update_statistics(merged.cluster);
+void SplitMerge::launch_merge(const Move& move) {
+  chain_.prior_.draw_center_given(chain_.points_.of_point(move.points[0]), merged_.cluster.center, chain_.rng_);
+  clear(merged_);
+  load(move.points, move.labels, -1);
+  chain_.update_statistics(merged_.cluster);
   for (int scan = 0; scan <= chain_.settings_.split_merge_scans && !chain_.cut_short(); ++scan) {
-    draw_theta(merged);
+    draw_theta(merged_);
     if (scan == chain_.settings_.split_merge_scans) break;
-    chain_.center_sampler_.sample_stagewise(merged.theta, merged.cluster.center, rng);
-    chain_.update_statistics(merged.cluster);
+    chain_.center_sampler_.sample_stagewise(merged_.theta, merged_.cluster.center, chain_.rng_);
+    chain_.update_statistics(merged_.cluster);
   }
+}
 
-  if (chain_.cut_short()) return;  // nothing was changed
-  // The proposal and the ratio.
-  const auto log_side = [&](const Cluster& cluster) {
-    return chain_.prior_.log_center(cluster.center) + log_marginal(chain_.prior_, cluster, beta) + log_gamma_positive(cluster.size);
-  };
-  const double log_alpha = std::log(chain_.alpha_);
-  double log_ratio = 0.0;
-  if (splitting) {
-    log_ratio -= scan_labels(points, labels, nullptr);
-    for (int which = 0; which < 2; ++which) {
-      Side& side = sides_[which];
-      load(points, labels, which);
-      chain_.center_sampler_.sample_stagewise(side.theta, side.cluster.center, rng);
-      log_ratio -= chain_.center_sampler_.log_density(side.theta, side.cluster.center);
-      chain_.update_statistics(side.cluster);
-      log_ratio += log_side(side.cluster);
-    }
-    const Cluster& old = chain_.clusters_[label_i];
-    load(points, labels, -1);
-    log_ratio += chain_.center_sampler_.log_density(merged.theta, old.center) + log_alpha - log_side(old);
-    ++chain_.split_merge_counts_.splits_tried;
-  } else {
-    log_ratio += scan_labels(points, labels, &current);
-    for (int which = 0; which < 2; ++which) {
-      const Cluster& old = chain_.clusters_[which == 0 ? label_i : label_j];
-      load(points, current, which);
-      log_ratio += chain_.center_sampler_.log_density(sides_[which].theta, old.center) - log_side(old);
-    }
-    load(points, labels, -1);
-    chain_.center_sampler_.sample_stagewise(merged.theta, merged.cluster.center, rng);
-    log_ratio -= chain_.center_sampler_.log_density(merged.theta, merged.cluster.center);
-    chain_.update_statistics(merged.cluster);
-    merged.cluster.size = static_cast<double>(points.size());
-    log_ratio += log_side(merged.cluster) - log_alpha;
-    ++chain_.split_merge_counts_.merges_tried;
+double SplitMerge::log_side(const Cluster& cluster) const {
+  return chain_.prior_.log_center(cluster.center) +
+         log_marginal(chain_.prior_, cluster, chain_.settings_.method == Method::beta_gibbs) + log_gamma_positive(cluster.size);
+}
+
+double SplitMerge::log_density(const Side& side, const Center& center) const {
+  return chain_.center_sampler_.log_density(side.theta, center);
+}
+
+double SplitMerge::split(Move& move) {
+  double log_ratio = -scan_labels(move.points, move.labels, nullptr);
+  for (int which = 0; which < 2; ++which) {
+    Side& side = sides_[which];
+    load(move.points, move.labels, which);
+    chain_.center_sampler_.sample_stagewise(side.theta, side.cluster.center, chain_.rng_);
+    log_ratio -= log_density(side, side.cluster.center);
+    chain_.update_statistics(side.cluster);
+    log_ratio += log_side(side.cluster);
   }
-  if (!(std::log(rng.uniform_open()) < log_ratio)) return;
+  const Cluster& old = chain_.clusters_[move.first];
+  load(move.points, move.labels, -1);
+  return log_ratio + (log_density(merged_, old.center) + std::log(chain_.alpha_) - log_side(old));
+}
 
+double SplitMerge::merge(Move& move) {
+  double log_ratio = scan_labels(move.points, move.labels, &move.now);
+  for (int which = 0; which < 2; ++which) {
+    const Cluster& old = chain_.clusters_[which == 0 ? move.first : move.second];
+    load(move.points, move.now, which);
+    log_ratio += log_density(sides_[which], old.center) - log_side(old);
+  }
+  load(move.points, move.labels, -1);
+  chain_.center_sampler_.sample_stagewise(merged_.theta, merged_.cluster.center, chain_.rng_);
+  log_ratio -= log_density(merged_, merged_.cluster.center);
+  chain_.update_statistics(merged_.cluster);
+  merged_.cluster.size = static_cast<double>(move.points.size());
+  return log_ratio + (log_side(merged_.cluster) - std::log(chain_.alpha_));
+}
+
+void SplitMerge::accept(const Move& move) {
   const bool slice = chain_.settings_.method == Method::slice_gibbs;
-  if (splitting) {
-    ++chain_.split_merge_counts_.splits_accepted;
+  if (move.splits()) {
     for (Side& side : sides_)
       if (slice) chain_.draw_theta_all(side.cluster);
     const auto added = static_cast<std::uint32_t>(chain_.clusters_.size());
-    chain_.clusters_[label_i] = std::move(sides_[0].cluster);
+    chain_.clusters_[move.first] = std::move(sides_[0].cluster);
     chain_.clusters_.push_back(std::move(sides_[1].cluster));
-    for (std::size_t k = 0; k < points.size(); ++k)
-      if (labels[k] == 1) chain_.labels_[points[k]] = added;
+    for (std::size_t k = 0; k < move.points.size(); ++k)
+      if (move.labels[k] == 1) chain_.labels_[move.points[k]] = added;
   } else {
-    ++chain_.split_merge_counts_.merges_accepted;
-    if (slice) chain_.draw_theta_all(merged.cluster);
-    chain_.clusters_[label_i] = std::move(merged.cluster);
-    for (std::uint32_t point : points) chain_.labels_[point] = label_i;
-    // label_j is now empty; canonicalise() drops it.
+    if (slice) chain_.draw_theta_all(merged_.cluster);
+    chain_.clusters_[move.first] = std::move(merged_.cluster);
+    for (std::uint32_t point : move.points) chain_.labels_[point] = move.first;
+    // The second label is now empty; canonicalise() drops it.
   }
+}
+
+void SplitMerge::propose() {
+  chain_.predictive_cache_.trim();
+  codes_.resize(chain_.prior_.num_stages());
+  merged_ = {};
+  Move move;
+  if (!choose(move)) return;
+  launch_split(move);
+  launch_merge(move);
+  if (chain_.cut_short()) return;  // nothing was changed
+  SplitMergeCounts& counts = chain_.split_merge_counts_;
+  ++(move.splits() ? counts.splits_tried : counts.merges_tried);
+  const double log_ratio = move.splits() ? split(move) : merge(move);
+  if (!(std::log(chain_.rng_.uniform_open()) < log_ratio)) return;
+  ++(move.splits() ? counts.splits_accepted : counts.merges_accepted);
+  accept(move);
 }
 
 }  // namespace caucus::dp_mallows

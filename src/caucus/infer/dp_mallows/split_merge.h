@@ -39,8 +39,26 @@ class SplitMerge {
   double scan_labels(const std::vector<std::uint32_t>& points, std::vector<std::uint8_t>& labels,
                      const std::vector<std::uint8_t>* target);
 
+  // Two points, drawn, and those of their clusters after them: on which side each is (where they share a cluster, all but the
+  // second are on side 0), and where the launch state or the proposal puts it.
+  struct Move {
+    std::uint32_t first = 0, second = 0;  // labels of the two
+    std::vector<std::uint32_t> points;
+    std::vector<std::uint8_t> now, labels;
+    bool splits() const { return first == second; }
+  };
+  bool choose(Move& move);
+  void launch_split(Move& move);
+  void launch_merge(const Move& move);
+  // Draw the proposal from the launch state; the log of its acceptance ratio.
+  double split(Move& move);
+  double merge(Move& move);
+  void accept(const Move& move);
+  double log_side(const Cluster& cluster) const;                     // a cluster's part of the target, without alpha
+  double log_density(const Side& side, const Center& center) const;  // of drawing a center at the side's theta, members loaded
+
   Chain& chain_;
-  Side sides_[2];
+  Side sides_[2], merged_;
   std::vector<std::int32_t> codes_;
 };
 

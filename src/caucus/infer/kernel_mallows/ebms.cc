@@ -53,85 +53,42 @@ double theta_from_distances(const RankingSet& rankings, std::size_t num_items, c
   return std::min(std::log1p(sums.weight / sums.distance), largest_theta_of_kernel);
 }
 
-}  // namespace
+using Orders = std::vector<std::vector<ItemId>>;
 
-EbmsResult ebms(const Dataset& data, const EbmsOptions& options, const Run& run) {
-  const std::size_t n = data.num_items();
-  if (data.rankings.size() > static_cast<std::size_t>(options.limit))
-    throw DataError(fmt::format(
-        "{}: {} distinct ballots, but ebms compares every two of them and stops at {}; raise limit or take a part of the data",
-        data.source, data.rankings.size(), options.limit));
-  EbmsResult result;
+// Each ballot goes to the consensus of all, weighted by the kernel around it. Nothing where it was stopped.
+std::optional<Orders> blur(const RankingSet& current, const Kernel& kernel, std::size_t n, const Run& run) {
+  const Blocks blocks(current.size(), 4, 256);
   const std::function<bool()> stop = [&run] { return should_stop(run); };
-  RankingSet current = data.rankings.with_weights({data.rankings.weights().begin(), data.rankings.weights().end()});
-  std::vector<std::uint32_t> where(current.size());  // of the original rankings among the current ones
-  std::iota(where.begin(), where.end(), 0u);
-  result.stop_reason = StopReason::iteration_limit;
-  while (result.iterations < options.iterations) {
-    const double theta = options.theta ? *options.theta : theta_from_distances(current, n, run);
-    result.kernel_theta = theta;
-    const Kernel kernel(theta, n);
-    std::vector<std::vector<ItemId>> moved(current.size());
-    const Blocks blocks(current.size(), 4, 256);
-    using Orders = std::vector<std::vector<ItemId>>;
-    const auto move_block = [&](std::size_t b) -> std::optional<Orders> {
-      GroupIndex index(n);
-      std::vector<double> logs(current.size());
-      Orders found;
-      for (std::size_t i = blocks.begin(b); i < blocks.end(b); ++i) {
-        if (should_stop(run)) return std::nullopt;
-        index.set(current[i]);
-        for (std::size_t j = 0; j < current.size(); ++j)
-          logs[j] = std::log(current.weight(j)) + kernel.log_weight(current[j], index);
-        const double total = log_sum_exp(logs);
-        PairMatrix pairs(n);
-        for (std::size_t j = 0; j < current.size(); ++j)
-          if (logs[j] - total > -30.0) pairs.add(current[j], std::exp(logs[j] - total));
-        found.push_back(borda_order(pairs));
-        insertion_search(found.back(), pairs, stop);
-        found.back().resize(current.length(i));
-      }
-      return found;
-    };
-    bool whole = true;
-    const auto done = run_tasks<Orders>(run.workers(), blocks.count(), move_block, always);
-    for (std::size_t b = 0; b < done.size(); ++b) {
-      whole = whole && done[b].has_value();
-      if (done[b]) std::ranges::copy(*done[b], moved.begin() + static_cast<std::ptrdiff_t>(blocks.begin(b)));
+  const auto move_block = [&](std::size_t b) -> std::optional<Orders> {
+    GroupIndex index(n);
+    std::vector<double> logs(current.size());
+    Orders found;
+    for (std::size_t i = blocks.begin(b); i < blocks.end(b); ++i) {
+      if (should_stop(run)) return std::nullopt;
+      index.set(current[i]);
+      for (std::size_t j = 0; j < current.size(); ++j) logs[j] = std::log(current.weight(j)) + kernel.log_weight(current[j], index);
+      const double total = log_sum_exp(logs);
+      PairMatrix pairs(n);
+      for (std::size_t j = 0; j < current.size(); ++j)
+        if (logs[j] - total > -30.0) pairs.add(current[j], std::exp(logs[j] - total));
+      found.push_back(borda_order(pairs));
+      insertion_search(found.back(), pairs, stop);
+      found.back().resize(current.length(i));
     }
-    if (!whole || run.agreed(should_stop(run))) {  // some have not moved: the ballots as they were before this step
-      result.stop_reason = why_stopped(run);
-      break;
-    }
-    RankingSetBuilder builder;
-    std::vector<std::uint32_t> next(current.size());
-    bool same = true;
-    for (std::size_t i = 0; i < current.size(); ++i) {
-      next[i] = static_cast<std::uint32_t>(builder.add(moved[i], current.weight(i)));
-      same = same && std::ranges::equal(moved[i], current[i].items());
-    }
-    for (std::uint32_t& place : where) place = next[place];
-    current = builder.build();
-    ++result.iterations;
-    result.trace.push_back(static_cast<double>(current.size()));
-    if (same) {
-      result.stop_reason = StopReason::converged;
-      break;
-    }
-    if (run.report({"blur", result.iterations, options.iterations, static_cast<double>(current.size())}, result.stop_reason) ==
-        Flow::stop)
-      break;
+    return found;
+  };
+  Orders moved;
+  for (const std::optional<Orders>& part : run_tasks<Orders>(run.workers(), blocks.count(), move_block, always)) {
+    if (!part) return std::nullopt;
+    moved.insert(moved.end(), part->begin(), part->end());
   }
+  return moved;
+}
 
-  // Every ballot a cluster of its own is no answer, and a dear one to score.
-  constexpr std::size_t few_ballots = 1000;
-  if (stop() && result.iterations == 0 && current.size() > few_ballots)
-    throw UnfinishedError(fmt::format("{}: family ebms was stopped before its first step, in which each of {} distinct ballots is "
-                                      "compared with all others; allow it more time, or choose family pl",
-                                      data.source, current.size()));
-
-  // Clusters by size; centers from all members; one theta for all.
-  const std::size_t clusters = current.size();
+// Clusters by size; centers from all members; one theta for all. `where`: the place of each ballot among the final ones.
+void summarise(const Dataset& data, std::span<const std::uint32_t> where, std::size_t clusters, const std::function<bool()>& stop,
+               EbmsResult& result) {
+  const std::size_t n = data.num_items();
   std::vector<double> sizes(clusters, 0.0);
   for (std::size_t i = 0; i < where.size(); ++i) sizes[where[i]] += data.rankings.weight(i);
   std::vector<std::uint32_t> order(clusters), rank(clusters);
@@ -151,6 +108,58 @@ EbmsResult ebms(const Dataset& data, const EbmsOptions& options, const Run& run)
   std::vector<double> groups(n + 1, 0.0);
   for (std::size_t i = 0; i < where.size(); ++i) groups[n - data.rankings.length(i)] += data.rankings.weight(i);
   result.theta = std::min(solve_mallows_theta(distance, data.rankings.total_weight(), n, groups), largest_theta_of_kernel);
+}
+
+}  // namespace
+
+EbmsResult ebms(const Dataset& data, const EbmsOptions& options, const Run& run) {
+  const std::size_t n = data.num_items();
+  if (data.rankings.size() > static_cast<std::size_t>(options.limit))
+    throw DataError(fmt::format(
+        "{}: {} distinct ballots, but ebms compares every two of them and stops at {}; raise limit or take a part of the data",
+        data.source, data.rankings.size(), options.limit));
+  EbmsResult result;
+  RankingSet current = data.rankings.with_weights({data.rankings.weights().begin(), data.rankings.weights().end()});
+  std::vector<std::uint32_t> where(current.size());  // of the original rankings among the current ones
+  std::iota(where.begin(), where.end(), 0u);
+  result.stop_reason = StopReason::iteration_limit;
+  while (result.iterations < options.iterations) {
+    const double theta = options.theta ? *options.theta : theta_from_distances(current, n, run);
+    result.kernel_theta = theta;
+    const std::optional<Orders> moved = blur(current, Kernel(theta, n), n, run);
+    if (run.agreed(!moved || should_stop(run))) {  // some have not moved: the ballots as they were before this step
+      result.stop_reason = why_stopped(run);
+      break;
+    }
+    RankingSetBuilder builder;
+    std::vector<std::uint32_t> next(current.size());
+    bool same = true;
+    for (std::size_t i = 0; i < current.size(); ++i) {
+      next[i] = static_cast<std::uint32_t>(builder.add((*moved)[i], current.weight(i)));
+      same = same && std::ranges::equal((*moved)[i], current[i].items());
+    }
+    for (std::uint32_t& place : where) place = next[place];
+    current = builder.build();
+    ++result.iterations;
+    result.trace.push_back(static_cast<double>(current.size()));
+    if (same) {
+      result.stop_reason = StopReason::converged;
+      break;
+    }
+    if (run.report({"blur", result.iterations, options.iterations, static_cast<double>(current.size())}, result.stop_reason) ==
+        Flow::stop)
+      break;
+  }
+
+  // Every ballot a cluster of its own is no answer, and a dear one to score.
+  constexpr std::size_t few_ballots = 1000;
+  const std::function<bool()> stop = [&run] { return should_stop(run); };
+  if (stop() && result.iterations == 0 && current.size() > few_ballots)
+    throw UnfinishedError(
+        fmt::format("{}: family ebms was stopped before its first step, in which each of {} distinct ballots is "
+                    "compared with all others; allow it more time, or choose family pl",
+                    data.source, current.size()));
+  summarise(data, where, current.size(), stop, result);
   return result;
 }
 

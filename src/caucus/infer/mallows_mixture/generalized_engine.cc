@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "caucus/base/clones.h"
 #include "caucus/base/log_sum.h"
 #include "caucus/base/numeric.h"
 #include "caucus/base/parallel.h"
@@ -15,10 +16,15 @@ struct GeneralizedEngine::Stats {
   std::vector<double> mass;         // K
   std::vector<double> stage_sum;    // K x n
   std::vector<double> stage_mass;   // K x n
-  std::vector<double> beats, less;  // as in MallowsEngine; weighted by theta_j in code s
+  std::vector<double> beats, less;  // as in MallowsEngine; weighted by theta_j in code s; `lanes` numbers for K
 
   friend auto parts(IsA<Stats> auto& stats) {
     return std::tie(stats.loglik, stats.mass, stats.stage_sum, stats.stage_mass, stats.beats, stats.less);
+  }
+  // The weight of a before b in component k.
+  double before(std::size_t a, std::size_t b, std::size_t n, std::size_t k) const {
+    const std::size_t lanes = beats.size() / n;
+    return std::max(0.0, beats[a * lanes + k] - less[(a * n + b) * lanes + k]);
   }
   void fold(const Stats& other) {
     loglik += other.loglik;
@@ -55,6 +61,43 @@ void write_code(Code code, std::span<const ItemId> ranking, std::span<const std:
     code_v(ranking, position, out);
 }
 
+// K numbers side by side, filled up to whole vector registers.
+std::size_t lanes_of(std::size_t num_components) { return (num_components + 3) / 4 * 4; }
+
+// Adds to beats[a] and less[a][b], for every a of the ranking and every b at or before it, the lanes of a's stage. The additions
+// are the same on every processor; wide registers do more of them at once.
+template <std::size_t lanes>
+[[gnu::always_inline]] inline void add_pair_lanes(std::span<const ItemId> ranking, const double* stage, std::size_t n,
+                                                  double* beats, double* less) {
+  for (std::size_t j = 0; j < ranking.size(); ++j, stage += lanes) {
+    double* const to = beats + ranking[j] * lanes;
+    for (std::size_t k = 0; k < lanes; ++k) to[k] += stage[k];
+    double* const row = less + ranking[j] * n * lanes;
+    for (std::size_t other = 0; other <= j; ++other) {
+      double* const at = row + ranking[other] * lanes;
+      for (std::size_t k = 0; k < lanes; ++k) at[k] += stage[k];
+    }
+  }
+}
+CAUCUS_CLONES void add_pairs_4(std::span<const ItemId> ranking, const double* stage, std::size_t n, double* beats, double* less) {
+  add_pair_lanes<4>(ranking, stage, n, beats, less);
+}
+CAUCUS_CLONES void add_pairs_8(std::span<const ItemId> ranking, const double* stage, std::size_t n, double* beats, double* less) {
+  add_pair_lanes<8>(ranking, stage, n, beats, less);
+}
+void add_pairs(std::span<const ItemId> ranking, const double* stage, std::size_t n, std::size_t lanes, double* beats,
+               double* less) {
+  if (lanes == 4) return add_pairs_4(ranking, stage, n, beats, less);
+  if (lanes == 8) return add_pairs_8(ranking, stage, n, beats, less);
+  for (std::size_t j = 0; j < ranking.size(); ++j, stage += lanes) {
+    for (std::size_t k = 0; k < lanes; ++k) beats[ranking[j] * lanes + k] += stage[k];
+    for (std::size_t other = 0; other <= j; ++other)
+      for (std::size_t k = 0; k < lanes; ++k) less[(ranking[j] * n + ranking[other]) * lanes + k] += stage[k];
+  }
+}
+
+std::uint16_t narrow(std::uint32_t value) { return static_cast<std::uint16_t>(value); }
+
 std::vector<double> running_log_z(std::span<const double> theta, std::size_t n) {
   std::vector<double> log_z(n + 1, 0.0);
   for (std::size_t j = 0; j < n; ++j) log_z[j + 1] = log_z[j] + (j < theta.size() ? log_stage_normalizer(theta[j], n - j) : 0.0);
@@ -66,6 +109,7 @@ std::vector<double> running_log_z(std::span<const double> theta, std::size_t n) 
 struct GeneralizedEngine::PassTables {
   std::size_t num_components, n;
   std::vector<std::vector<std::uint32_t>> position;
+  std::vector<CodeCache::Codes> codes;  // of all rankings about each center; null: to be made as they are needed
   // scale[t * K + k]: weight over the normaliser of t stages, over the largest of them, whose logarithm is offset[t].
   std::vector<double> scale, log_scale, offset;
   std::vector<double> theta;        // K x n
@@ -103,8 +147,11 @@ template <std::size_t fixed_components>
 void GeneralizedEngine::add_block(const PassTables& tables, std::size_t begin, std::size_t end, Stats& stats,
                                   std::span<double> memberships) const {
   const std::size_t num = fixed_components > 0 ? fixed_components : tables.num_components, n = num_items_;
-  std::vector<std::uint32_t> code(num * n);
-  std::vector<double> part(num), stage(num);
+  const std::size_t lanes = lanes_of(num);
+  std::vector<std::uint16_t> scratch(num * n);
+  std::vector<std::uint32_t> wide(n);
+  std::vector<const std::uint16_t*> code(num);
+  std::vector<double> part(num), stage(stats.less.empty() ? 0 : n * lanes, 0.0);
   LogSum loglik;
   for (std::size_t i = begin; i < end; ++i) {
     const auto ranking = rankings_[i].items();
@@ -112,8 +159,14 @@ void GeneralizedEngine::add_block(const PassTables& tables, std::size_t begin, s
     const double weight = rankings_.weights()[i];
     double total = 0.0;
     for (std::size_t k = 0; k < num; ++k) {
-      const auto own = std::span(code).subspan(k * n, n);
-      write_code(code_, ranking, tables.position[k], own);
+      if (tables.codes[k]) {
+        code[k] = tables.codes[k]->data() + i * n;
+      } else {
+        write_code(code_, ranking, tables.position[k], wide);
+        std::transform(wide.begin(), wide.begin() + static_cast<std::ptrdiff_t>(stages), &scratch[k * n], narrow);
+        code[k] = &scratch[k * n];
+      }
+      const std::uint16_t* const own = code[k];
       const double* decay = tables.decay.data() + k * n * n;
       double value = tables.scale[stages * num + k];
       for (std::size_t j = 0; j < stages; ++j) value *= decay[j * n + own[j]];
@@ -125,7 +178,7 @@ void GeneralizedEngine::add_block(const PassTables& tables, std::size_t begin, s
     } else {  // by logarithms
       for (std::size_t k = 0; k < num; ++k) {
         part[k] = tables.log_scale[stages * num + k] - tables.offset[stages];
-        for (std::size_t j = 0; j < stages; ++j) part[k] -= tables.theta[k * n + j] * static_cast<double>(code[k * n + j]);
+        for (std::size_t j = 0; j < stages; ++j) part[k] -= tables.theta[k * n + j] * static_cast<double>(code[k][j]);
       }
       const double log_total = log_sum_exp(part);
       stats.loglik += weight * log_total;
@@ -137,36 +190,48 @@ void GeneralizedEngine::add_block(const PassTables& tables, std::size_t begin, s
       stats.mass[k] += mass;
       if (stages > 0) stats.stage_mass[k * n + stages - 1] += mass;  // of rankings of this length; summed up below
       double* const sums = &stats.stage_sum[k * n];
-      for (std::size_t j = 0; j < stages; ++j) sums[j] += mass * static_cast<double>(static_cast<std::int32_t>(code[k * n + j]));
+      for (std::size_t j = 0; j < stages; ++j) sums[j] += mass * static_cast<double>(code[k][j]);
       if (!memberships.empty()) memberships[i * num + k] = mass;
     }
     if (stats.less.empty()) continue;
-    for (std::size_t j = 0; j < stages; ++j) {
-      for (std::size_t k = 0; k < num; ++k) {
-        stage[k] = part[k] * tables.pair_weight[j * num + k];
-        stats.beats[ranking[j] * num + k] += stage[k];
-      }
-      for (std::size_t other = 0; other <= j; ++other) {
-        double* const less = &stats.less[(ranking[j] * n + ranking[other]) * num];
-        for (std::size_t k = 0; k < num; ++k) less[k] += stage[k];
-      }
-    }
+    for (std::size_t j = 0; j < stages; ++j)
+      for (std::size_t k = 0; k < num; ++k) stage[j * lanes + k] = part[k] * tables.pair_weight[j * num + k];
+    add_pairs(ranking, stage.data(), n, lanes, stats.beats.data(), stats.less.data());
   }
   stats.loglik += loglik.total();
+}
+
+CodeCache::Codes GeneralizedEngine::codes_about(const std::vector<ItemId>& center, int threads) const {
+  const std::size_t n = num_items_;
+  return cache_.get(center, num_rankings() * n, [&] {
+    std::vector<std::uint16_t> codes(num_rankings() * n);
+    const auto position = inverse_order(center);
+    const Blocks blocks(num_rankings());
+    parallel_for(blocks.count(), threads, [&](std::size_t b) {
+      std::vector<std::uint32_t> wide(n);
+      for (std::size_t i = blocks.begin(b); i < blocks.end(b); ++i) {
+        const auto ranking = rankings_[i].items();
+        write_code(code_, ranking, position, wide);
+        std::transform(wide.begin(), wide.begin() + static_cast<std::ptrdiff_t>(ranking.size()), &codes[i * n], narrow);
+      }
+    });
+    return codes;
+  });
 }
 
 GeneralizedEngine::Stats GeneralizedEngine::pass(const Parameters& now, bool want_pairs, const Workers& workers,
                                                  std::span<double> memberships) const {
   const std::size_t num_components = now.weight.size(), n = num_items_;
-  const PassTables tables(now, n, code_);
+  PassTables tables(now, n, code_);
+  for (const auto& center : now.center) tables.codes.push_back(codes_about(center, workers.threads));
   const auto make = [&] {
     Stats stats;
     stats.mass.assign(num_components, 0.0);
     stats.stage_sum.assign(num_components * n, 0.0);
     stats.stage_mass.assign(num_components * n, 0.0);
     if (want_pairs) {
-      stats.beats.assign(n * num_components, 0.0);
-      stats.less.assign(n * n * num_components, 0.0);
+      stats.beats.assign(n * lanes_of(num_components), 0.0);
+      stats.less.assign(n * n * lanes_of(num_components), 0.0);
     }
     return stats;
   };
@@ -228,8 +293,7 @@ double GeneralizedEngine::step(const Parameters& now, bool move_centers, const W
       PairMatrix pairs(n);
       for (std::size_t a = 0; a < n; ++a)
         for (std::size_t b = 0; b < n; ++b)
-          if (a != b)
-            pairs(a, b) = std::max(0.0, stats.beats[a * num_components + k] - stats.less[(a * n + b) * num_components + k]);
+          if (a != b) pairs(a, b) = stats.before(a, b, n, k);
       if (code_ == Code::v && n <= 64) {
         double cost = 0.0;
         for (std::size_t j = 0; j + 1 < n; ++j)
@@ -279,7 +343,7 @@ std::vector<double> GeneralizedEngine::center_gaps(const Parameters& now, const 
     PairMatrix pairs(n);
     for (std::size_t a = 0; a < n; ++a)
       for (std::size_t b = 0; b < n; ++b)
-        if (a != b) pairs(a, b) = std::max(0.0, stats.beats[a * num_components + k] - stats.less[(a * n + b) * num_components + k]);
+        if (a != b) pairs(a, b) = stats.before(a, b, n, k);
     double cost = 0.0;
     for (std::size_t j = 0; j + 1 < n; ++j) cost += stats.mass[k] * stage_cost(stats.stage_sum[k * n + j] / stats.mass[k], n - j);
     const GeneralizedConsensus found = solver_.solve_v(pairs, stats.mass[k], ConsensusMethod::exact, limits_, now.center[k]);

@@ -1,11 +1,42 @@
 // EM for mixtures of generalized Mallows models: code s on complete and top-t rankings, code v on complete ones.
 #pragma once
 
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
 #include "caucus/infer/mallows_mixture/engine.h"
 #include "caucus/infer/mallows_mixture/mallows_engine.h"
 #include "caucus/model/generalized_consensus.h"
 
 namespace caucus::mallows_mixture {
+
+// Codes of all rankings about the centers of late: most EM steps leave the centers where they are. Safe to use from several
+// threads.
+class CodeCache {
+ public:
+  using Codes = std::shared_ptr<const std::vector<std::uint16_t>>;
+  // Null where `size` codes are too many to be kept.
+  template <typename Make>
+  Codes get(const std::vector<ItemId>& center, std::size_t size, Make&& make) {
+    constexpr std::size_t most = 1u << 25;  // codes: 64 MB
+    if (size > most / 32) return nullptr;
+    {
+      const std::lock_guard lock(mutex_);
+      if (const auto found = kept_.find(center); found != kept_.end()) return found->second;
+    }
+    auto made = std::make_shared<const std::vector<std::uint16_t>>(make());
+    const std::lock_guard lock(mutex_);
+    if ((kept_.size() + 1) * size > most) kept_.clear();  // those in use live on
+    return kept_.emplace(center, std::move(made)).first->second;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::vector<ItemId>, Codes> kept_;
+};
 
 // M-step. Code v: center and dispersions together by GeneralizedConsensusSolver (exactly, where the search ends). Code s: the
 // center that minimises sum_j theta_j s_j at the present dispersions, a consensus of pairs weighted by theta_j, then the
@@ -34,6 +65,8 @@ class GeneralizedEngine : public Engine {
   std::vector<double> stage_sums(std::span<const ItemId> center, std::span<const double> memberships, std::size_t k,
                                  std::size_t num_components, const Workers& workers) const;
 
+  CodeCache::Codes codes_about(const std::vector<ItemId>& center, int threads) const;
+
   const RankingSet& rankings_;
   std::size_t num_items_;
   Code code_;
@@ -41,6 +74,7 @@ class GeneralizedEngine : public Engine {
   ConsensusLimits limits_;
   MallowsEngine plain_;  // starts
   GeneralizedConsensusSolver solver_;
+  mutable CodeCache cache_;
 };
 
 }  // namespace caucus::mallows_mixture

@@ -23,32 +23,39 @@ namespace {
 constexpr double most_draws = 1e7;  // ballots of a resample: a second each
 }
 
-StandardErrors standard_errors(const Engine& engine, const Parameters& p, std::span<const double> ranking_weights, int threads) {
-  StandardErrors result;
-  const std::size_t num_components = p.weight.size(), stages = p.theta[0].size(), count = engine.num_rankings();
-  result.weight.resize(num_components);
-  result.theta.assign(num_components, std::vector<std::optional<double>>(stages));
-  // Free parameters: weights of components that are neither empty nor all (the last such one is one minus the others), and
-  // dispersions inside their bounds.
-  std::vector<std::size_t> live;
-  for (std::size_t k = 0; k < num_components; ++k)
-    if (p.weight[k] > 1e-6) live.push_back(k);
-  struct Free {
+namespace {
+
+// Free parameters: weights of components that are neither empty nor all (the last such one is one minus the others), and
+// dispersions inside their bounds.
+struct FreeParameters {
+  struct Dispersion {
     std::size_t k, j;
   };
-  std::vector<Free> free;
-  for (std::size_t k : live)
-    for (std::size_t j = 0; j < stages; ++j)
-      if (p.theta[k][j] > 1e-6 && p.theta[k][j] < max_theta - 1.0) free.push_back({k, j});
-  const std::size_t num_weights = live.size() - 1, size = num_weights + free.size();
-  if (size == 0 || size > 400 || static_cast<double>(count) * static_cast<double>(stages * num_components) > 4e8) return result;
+  std::vector<std::size_t> live;
+  std::vector<Dispersion> dispersions;
 
+  explicit FreeParameters(const Parameters& p) {
+    for (std::size_t k = 0; k < p.weight.size(); ++k)
+      if (p.weight[k] > 1e-6) live.push_back(k);
+    for (std::size_t k : live)
+      for (std::size_t j = 0; j < p.theta[k].size(); ++j)
+        if (p.theta[k][j] > 1e-6 && p.theta[k][j] < max_theta - 1.0) dispersions.push_back({k, j});
+  }
+  Eigen::Index num_weights() const { return static_cast<Eigen::Index>(live.size()) - 1; }
+  Eigen::Index place(std::size_t f) const { return num_weights() + static_cast<Eigen::Index>(f); }
+  Eigen::Index size() const { return place(dispersions.size()); }
+};
+
+// Observed information (Louis): of the complete data, less what is lost by not knowing the components.
+Eigen::MatrixXd observed_information(const Engine& engine, const Parameters& p, const FreeParameters& free,
+                                     std::span<const double> ranking_weights, int threads) {
+  const std::size_t num_components = p.weight.size(), stages = p.theta[0].size(), count = engine.num_rankings();
+  const Eigen::Index head = free.num_weights(), dimension = free.size();
   std::vector<double> joint(count * num_components);
   engine.log_joint(p, threads, joint);
   std::vector<std::vector<double>> score(num_components, std::vector<double>(count * stages)), information = score;
-  for (std::size_t k : live) engine.derivatives(p, k, score[k], information[k]);
-  const auto dimension = static_cast<Eigen::Index>(size);
-  const Eigen::MatrixXd observed = parallel_fold(
+  for (std::size_t k : free.live) engine.derivatives(p, k, score[k], information[k]);
+  return parallel_fold(
       Blocks(count), threads, [&] { return Eigen::MatrixXd(Eigen::MatrixXd::Zero(dimension, dimension)); },
       [&](Eigen::MatrixXd& total, std::size_t begin, std::size_t end) {
         Eigen::VectorXd mean(dimension), row(dimension);
@@ -56,46 +63,55 @@ StandardErrors standard_errors(const Engine& engine, const Parameters& p, std::s
           const auto log_parts = std::span(joint).subspan(i * num_components, num_components);
           const double log_total = log_sum_exp(log_parts), weight = ranking_weights[i];
           mean.setZero();
-          for (std::size_t l = 0; l < live.size(); ++l) {
-            const std::size_t k = live[l];
+          for (std::size_t l = 0; l < free.live.size(); ++l) {
+            const std::size_t k = free.live[l];
             const double share = std::exp(log_parts[k] - log_total);
             row.setZero();
             // The weight's own second derivatives cancel against the square of its score.
-            if (l < num_weights)
-              row[static_cast<Eigen::Index>(l)] = 1.0 / p.weight[k];
+            if (const auto at = static_cast<Eigen::Index>(l); at < head)
+              row[at] = 1.0 / p.weight[k];
             else
-              row.head(static_cast<Eigen::Index>(num_weights)).setConstant(-1.0 / p.weight[k]);
-            for (std::size_t f = 0; f < free.size(); ++f)
-              if (free[f].k == k) row[static_cast<Eigen::Index>(num_weights + f)] = score[k][i * stages + free[f].j];
+              row.head(head).setConstant(-1.0 / p.weight[k]);
+            for (std::size_t f = 0; f < free.dispersions.size(); ++f)
+              if (free.dispersions[f].k == k) row[free.place(f)] = score[k][i * stages + free.dispersions[f].j];
             mean += share * row;
             Eigen::MatrixXd square = row * row.transpose();
-            square.topLeftCorner(static_cast<Eigen::Index>(num_weights), static_cast<Eigen::Index>(num_weights)).setZero();
+            square.topLeftCorner(head, head).setZero();
             total -= weight * share * square;
-            for (std::size_t f = 0; f < free.size(); ++f)
-              if (free[f].k == k) {
-                const auto at = static_cast<Eigen::Index>(num_weights + f);
-                total(at, at) += weight * share * information[k][i * stages + free[f].j];
-              }
+            for (std::size_t f = 0; f < free.dispersions.size(); ++f)
+              if (free.dispersions[f].k == k)
+                total(free.place(f), free.place(f)) += weight * share * information[k][i * stages + free.dispersions[f].j];
           }
           total += weight * mean * mean.transpose();
         }
       },
       [](Eigen::MatrixXd& total, const Eigen::MatrixXd& part) { total += part; });
-  const Eigen::LLT<Eigen::MatrixXd> factor(observed);
+}
+
+}  // namespace
+
+StandardErrors standard_errors(const Engine& engine, const Parameters& p, std::span<const double> ranking_weights, int threads) {
+  StandardErrors result;
+  const std::size_t num_components = p.weight.size(), stages = p.theta[0].size(), count = engine.num_rankings();
+  result.weight.resize(num_components);
+  result.theta.assign(num_components, std::vector<std::optional<double>>(stages));
+  const FreeParameters free(p);
+  if (free.size() == 0 || free.size() > 400 || static_cast<double>(count) * static_cast<double>(stages * num_components) > 4e8)
+    return result;
+  const Eigen::LLT<Eigen::MatrixXd> factor(observed_information(engine, p, free, ranking_weights, threads));
   if (factor.info() != Eigen::Success) return result;
-  const Eigen::MatrixXd covariance = factor.solve(Eigen::MatrixXd::Identity(dimension, dimension));
+  const Eigen::MatrixXd covariance = factor.solve(Eigen::MatrixXd::Identity(free.size(), free.size()));
   if (!covariance.allFinite()) return result;
   result.available = true;
-  const auto head = static_cast<Eigen::Index>(num_weights);
-  for (std::size_t l = 0; l < live.size(); ++l) {
-    if (num_weights == 0) break;
-    const double variance = l < num_weights ? covariance(static_cast<Eigen::Index>(l), static_cast<Eigen::Index>(l))
-                                            : covariance.topLeftCorner(head, head).sum();
-    if (variance >= 0.0) result.weight[live[l]] = std::sqrt(variance);
+  const Eigen::Index head = free.num_weights();
+  for (std::size_t l = 0; l < free.live.size() && head > 0; ++l) {
+    const auto at = static_cast<Eigen::Index>(l);
+    const double variance = at < head ? covariance(at, at) : covariance.topLeftCorner(head, head).sum();
+    if (variance >= 0.0) result.weight[free.live[l]] = std::sqrt(variance);
   }
-  for (std::size_t f = 0; f < free.size(); ++f) {
-    const double variance = covariance(static_cast<Eigen::Index>(num_weights + f), static_cast<Eigen::Index>(num_weights + f));
-    if (variance >= 0.0) result.theta[free[f].k][free[f].j] = std::sqrt(variance);
+  for (std::size_t f = 0; f < free.dispersions.size(); ++f) {
+    const double variance = covariance(free.place(f), free.place(f));
+    if (variance >= 0.0) result.theta[free.dispersions[f].k][free.dispersions[f].j] = std::sqrt(variance);
   }
   return result;
 }
@@ -141,7 +157,8 @@ Stability bootstrap(std::size_t num_items, const Parameters& fitted, const EmOpt
     });
     return fit;
   };
-  const auto fits = run_tasks<Parameters>(run.workers(), static_cast<std::size_t>(resamples), body, [](const Parameters&) { return true; });
+  const auto fits =
+      run_tasks<Parameters>(run.workers(), static_cast<std::size_t>(resamples), body, [](const Parameters&) { return true; });
   Stability result;
   result.pairs.assign(num_components, std::vector<double>(n * n, 0.0));
   result.unchanged.assign(num_components, 0.0);

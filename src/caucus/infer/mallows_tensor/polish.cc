@@ -245,83 +245,95 @@ double PairPolisher::log_likelihood(const MallowsPair& pair) const {
   return fit_cells(tally(pair, false).cells, copy, num_items_, 0);
 }
 
+namespace {
+
+// Weights that sum to one and scales inside their bounds.
+void put_in_bounds(MallowsPair& pair) {
+  for (std::size_t r = 0; r < 2; ++r) {
+    pair.theta[r] = std::clamp(pair.theta[r], 1e-6, max_pair_theta);
+    pair.weight[r] = std::clamp(pair.weight[r], 1e-6, 1.0);
+  }
+  const double sum = pair.weight[0] + pair.weight[1];
+  for (double& weight : pair.weight) weight /= sum;
+}
+
+// log weight ratio and log scales: where SQUAREM extrapolates.
+std::array<double, 3> coordinates(const MallowsPair& pair) {
+  return {std::log(std::max(pair.weight[0], 1e-300) / std::max(pair.weight[1], 1e-300)), std::log(std::max(pair.theta[0], 1e-12)),
+          std::log(std::max(pair.theta[1], 1e-12))};
+}
+
+void put_coordinates(std::span<const double> x, MallowsPair& pair) {
+  pair.weight[0] = 1.0 / (1.0 + std::exp(-std::clamp(x[0], -40.0, 40.0)));
+  pair.weight[1] = 1.0 - pair.weight[0];
+  for (std::size_t i = 0; i < 2; ++i) pair.theta[i] = std::clamp(std::exp(std::min(x[i + 1], 5.0)), 1e-6, max_pair_theta);
+}
+
+void heavier_first(MallowsPair& pair) {
+  if (!(pair.weight[0] < pair.weight[1])) return;
+  std::swap(pair.weight[0], pair.weight[1]);
+  std::swap(pair.theta[0], pair.theta[1]);
+  std::swap(pair.center[0], pair.center[1]);
+}
+
+}  // namespace
+
+bool PairPolisher::climb(const Tally& counts, const PolishOptions& options, MallowsPair& now, PolishResult& result) const {
+  for (bool converged = false; !converged;) {
+    MallowsPair one, two;
+    const double before = step(counts, now, true, one);
+    result.trace.push_back(before);
+    ++result.iterations;
+    if (!(one.center == now.center)) {
+      now = std::move(one);
+      return true;
+    }
+    const double middle = step(counts, one, true, two);
+    ++result.iterations;
+    if (!(two.center == one.center)) {
+      now = std::move(two);
+      return true;
+    }
+    MallowsPair next = two;
+    if (const auto x = options.accelerate ? squarem(coordinates(now), coordinates(one), coordinates(two), 1e4) : std::nullopt) {
+      MallowsPair far = two, after;
+      put_coordinates(*x, far);
+      const double reached = step(counts, far, false, after);
+      ++result.iterations;
+      if (reached >= middle) next = std::move(after);
+    }
+    now = std::move(next);
+    converged = middle - before <= options.tolerance * std::abs(middle);
+    if (result.iterations >= options.iterations) {
+      result.stop_reason = StopReason::iteration_limit;
+      break;
+    }
+    if (result.iterations % 100 < 3 && options.stop && options.stop()) {
+      result.stop_reason = StopReason::interrupted;
+      break;
+    }
+  }
+  return false;
+}
+
 PolishResult PairPolisher::run(MallowsPair start, const PolishOptions& options) const {
   PolishResult result;
   MallowsPair now = std::move(start);
-  for (std::size_t r = 0; r < 2; ++r) {
-    now.theta[r] = std::clamp(now.theta[r], 1e-6, max_pair_theta);
-    now.weight[r] = std::clamp(now.weight[r], 1e-6, 1.0);
-  }
-  const double sum = now.weight[0] + now.weight[1];
-  for (double& weight : now.weight) weight /= sum;
-
-  const auto stopped = [&] { return options.stop && options.stop(); };
-  // log weight ratio and log scales: where SQUAREM extrapolates.
-  const auto coordinates = [](const MallowsPair& pair) {
-    return std::array<double, 3>{std::log(std::max(pair.weight[0], 1e-300) / std::max(pair.weight[1], 1e-300)),
-                                 std::log(std::max(pair.theta[0], 1e-12)), std::log(std::max(pair.theta[1], 1e-12))};
-  };
+  put_in_bounds(now);
   double loglik = -infinity;
   for (bool going = true; going;) {
     const Tally counts = tally(now, true);
     ++result.tallies;
-    if (stopped()) {
+    if (options.stop && options.stop()) {
       result.stop_reason = StopReason::interrupted;
       loglik = fit_cells(counts.cells, now, num_items_, 0);
       break;
     }
-    // EM until a center moves or nothing gains.
-    bool moved = false, converged = false;
-    while (!moved && !converged) {
-      MallowsPair one, two;
-      const double before = step(counts, now, true, one);
-      result.trace.push_back(before);
-      ++result.iterations;
-      if (!(one.center == now.center)) {
-        now = std::move(one);
-        moved = true;
-        break;
-      }
-      const double middle = step(counts, one, true, two);
-      ++result.iterations;
-      if (!(two.center == one.center)) {
-        now = std::move(two);
-        moved = true;
-        break;
-      }
-      MallowsPair next = two;
-      if (options.accelerate) {
-        const auto x0 = coordinates(now), x1 = coordinates(one), x2 = coordinates(two);
-        if (const auto x = squarem(x0, x1, x2, 1e4)) {
-          MallowsPair far = two;
-          far.weight[0] = 1.0 / (1.0 + std::exp(-std::clamp((*x)[0], -40.0, 40.0)));
-          far.weight[1] = 1.0 - far.weight[0];
-          for (std::size_t i = 0; i < 2; ++i) far.theta[i] = std::clamp(std::exp(std::min((*x)[i + 1], 5.0)), 1e-6, max_pair_theta);
-          MallowsPair after;
-          const double reached = step(counts, far, false, after);
-          ++result.iterations;
-          if (reached >= middle) next = std::move(after);
-        }
-      }
-      now = std::move(next);
-      loglik = middle;
-      converged = middle - before <= options.tolerance * std::abs(middle);
-      if (result.iterations >= options.iterations) {
-        result.stop_reason = StopReason::iteration_limit;
-        break;
-      }
-      if (result.iterations % 100 < 3 && stopped()) {
-        result.stop_reason = StopReason::interrupted;
-        break;
-      }
-    }
+    const bool moved = climb(counts, options, now, result);
     if (result.stop_reason != StopReason::converged) going = false;
     if (going && !moved) {
-      loglik = fit_cells(counts.cells, now, num_items_, 0);
-      if (options.exchange && result.exchanges < 200 && exchange(counts, now, loglik))
-        ++result.exchanges;
-      else
-        going = false;
+      going = options.exchange && result.exchanges < 200 && exchange(counts, now, fit_cells(counts.cells, now, num_items_, 0));
+      result.exchanges += going;
     }
     if (result.iterations >= options.iterations && going) {
       result.stop_reason = StopReason::iteration_limit;
@@ -336,11 +348,7 @@ PolishResult PairPolisher::run(MallowsPair start, const PolishOptions& options) 
   result.trace.push_back(loglik);
   result.loglik = loglik;
   result.pair = std::move(now);
-  if (result.pair.weight[0] < result.pair.weight[1]) {
-    std::swap(result.pair.weight[0], result.pair.weight[1]);
-    std::swap(result.pair.theta[0], result.pair.theta[1]);
-    std::swap(result.pair.center[0], result.pair.center[1]);
-  }
+  heavier_first(result.pair);
   return result;
 }
 

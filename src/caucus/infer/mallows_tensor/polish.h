@@ -71,6 +71,8 @@ class PairPolisher {
   };
   Tally tally(const MallowsPair& pair, bool with_pairs) const;
   double step(const Tally& tally, const MallowsPair& now, bool move_centers, MallowsPair& next, double* entropy = nullptr) const;
+  // EM from one tally until a center moves (true), nothing gains, or it is told to stop.
+  bool climb(const Tally& tally, const PolishOptions& options, MallowsPair& now, PolishResult& result) const;
   bool exchange(const Tally& tally, MallowsPair& pair, double loglik) const;
   double penalty(const MallowsPair& pair) const { return log_at_distance_[kendall(pair.center[0], pair.center[1])]; }
   static double fit_cells(std::span<const Cell> cells, MallowsPair& pair, std::size_t num_items, int steps);

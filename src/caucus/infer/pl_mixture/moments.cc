@@ -8,80 +8,110 @@
 
 namespace caucus::pl_mixture {
 
-Parameters moments_start(const Objective& objective, std::uint64_t seed, std::uint64_t index) {
-  const Dataset& data = objective.data();
-  const std::size_t n = data.num_items(), num = objective.num_components();
-  std::vector<double> first(n, 0.0), second(n * n, 0.0);
-  double total = 0.0, total_second = 0.0;
-  for (std::size_t r = 0; r < data.rankings.size(); ++r) {
-    const RankingView ranking = data.rankings[r];
-    const double weight = data.rankings.weight(r);
-    if (ranking.size() == 0) continue;
-    first[ranking[0]] += weight;
-    total += weight;
-    if (ranking.size() < 2) continue;
-    second[ranking[0] * n + ranking[1]] += weight;
-    total_second += weight;
-  }
-  // Shares of second places are among ballots that go on, scaled by the first places of all.
-  for (double& value : first) value /= std::max(total, 1.0);
-  for (double& value : second) value /= std::max(total_second, 1.0);
+namespace {
 
-  // Variables: utilities of all components, logits of the weights. The objective is minus the sum of squares, second places
-  // weighted n-fold because their shares are that much smaller.
-  const double scale = static_cast<double>(n);
-  const auto value = [&](const std::vector<double>& x, std::vector<double>& gradient) {
-    std::vector<double> worth(num * n), weight(num);
-    double top = -infinity;
-    for (std::size_t k = 0; k < num; ++k) top = std::max(top, x[num * n + k]);
-    double weight_sum = 0.0;
-    for (std::size_t k = 0; k < num; ++k) {
-      const auto utilities = std::span(x).subspan(k * n, n);
-      const double shift = log_sum_exp(utilities);
-      for (std::size_t i = 0; i < n; ++i) worth[k * n + i] = std::min(std::exp(utilities[i] - shift), 1.0 - 1e-9);
-      weight_sum += weight[k] = std::exp(x[num * n + k] - top);
+// Shares of first places, and of first and second places together: the latter among ballots that go on.
+struct Moments {
+  std::vector<double> first, second;
+  bool has_second = false;
+
+  explicit Moments(const Dataset& data) : first(data.num_items(), 0.0), second(data.num_items() * data.num_items(), 0.0) {
+    double total = 0.0, total_second = 0.0;
+    for (std::size_t r = 0; r < data.rankings.size(); ++r) {
+      const RankingView ranking = data.rankings[r];
+      const double weight = data.rankings.weight(r);
+      if (ranking.size() == 0) continue;
+      first[ranking[0]] += weight;
+      total += weight;
+      if (ranking.size() < 2) continue;
+      second[ranking[0] * first.size() + ranking[1]] += weight;
+      total_second += weight;
     }
-    for (double& w : weight) w /= weight_sum;
-    std::vector<double> by_worth(num * n, 0.0), by_weight(num, 0.0);
+    for (double& value : first) value /= std::max(total, 1.0);
+    for (double& value : second) value /= std::max(total_second, 1.0);
+    has_second = total_second > 0.0;
+  }
+};
+
+// Minus the sum of squared gaps between the mixture's moments and these, second places weighted n-fold because their shares are
+// that much smaller. Variables: utilities of all components, then logits of the weights.
+class MomentFit {
+ public:
+  MomentFit(const Moments& moments, std::size_t num_components)
+      : moments_(moments), n_(moments.first.size()), num_(num_components), worth_(num_ * n_), weight_(num_) {}
+
+  double operator()(const std::vector<double>& x, std::vector<double>& gradient) {
+    set(x);
+    by_worth_.assign(num_ * n_, 0.0);
+    by_weight_.assign(num_, 0.0);
     double loss = 0.0;
-    for (std::size_t i = 0; i < n; ++i) {
-      double error = -first[i];
-      for (std::size_t k = 0; k < num; ++k) error += weight[k] * worth[k * n + i];
-      loss += error * error;
-      for (std::size_t k = 0; k < num; ++k) {
-        by_weight[k] += 2.0 * error * worth[k * n + i];
-        by_worth[k * n + i] += 2.0 * error * weight[k];
-      }
-      for (std::size_t j = 0; total_second > 0.0 && j < n; ++j) {
-        if (j == i) continue;
-        double gap = -second[i * n + j];
-        for (std::size_t k = 0; k < num; ++k) gap += weight[k] * worth[k * n + i] * worth[k * n + j] / (1.0 - worth[k * n + i]);
-        loss += scale * gap * gap;
-        for (std::size_t k = 0; k < num; ++k) {
-          const double a = worth[k * n + i], b = worth[k * n + j], slope = 2.0 * scale * gap;
-          by_weight[k] += slope * a * b / (1.0 - a);
-          by_worth[k * n + i] += slope * weight[k] * b / ((1.0 - a) * (1.0 - a));
-          by_worth[k * n + j] += slope * weight[k] * a / (1.0 - a);
-        }
-      }
+    for (std::size_t i = 0; i < n_; ++i) {
+      loss += add_first(i);
+      for (std::size_t j = 0; moments_.has_second && j < n_; ++j)
+        if (j != i) loss += add_second(i, j);
     }
     // Through the two softmaxes.
     double mean_weight = 0.0;
-    for (std::size_t k = 0; k < num; ++k) mean_weight += weight[k] * by_weight[k];
-    for (std::size_t k = 0; k < num; ++k) {
+    for (std::size_t k = 0; k < num_; ++k) mean_weight += weight_[k] * by_weight_[k];
+    for (std::size_t k = 0; k < num_; ++k) {
       double mean = 0.0;
-      for (std::size_t i = 0; i < n; ++i) mean += worth[k * n + i] * by_worth[k * n + i];
-      for (std::size_t i = 0; i < n; ++i) gradient[k * n + i] = -worth[k * n + i] * (by_worth[k * n + i] - mean);
-      gradient[num * n + k] = -weight[k] * (by_weight[k] - mean_weight);
+      for (std::size_t i = 0; i < n_; ++i) mean += worth_[k * n_ + i] * by_worth_[k * n_ + i];
+      for (std::size_t i = 0; i < n_; ++i) gradient[k * n_ + i] = -worth_[k * n_ + i] * (by_worth_[k * n_ + i] - mean);
+      gradient[num_ * n_ + k] = -weight_[k] * (by_weight_[k] - mean_weight);
     }
     return -loss;
-  };
+  }
 
+ private:
+  void set(const std::vector<double>& x) {
+    double top = -infinity, weight_sum = 0.0;
+    for (std::size_t k = 0; k < num_; ++k) top = std::max(top, x[num_ * n_ + k]);
+    for (std::size_t k = 0; k < num_; ++k) {
+      const auto utilities = std::span(x).subspan(k * n_, n_);
+      const double shift = log_sum_exp(utilities);
+      for (std::size_t i = 0; i < n_; ++i) worth_[k * n_ + i] = std::min(std::exp(utilities[i] - shift), 1.0 - 1e-9);
+      weight_sum += weight_[k] = std::exp(x[num_ * n_ + k] - top);
+    }
+    for (double& w : weight_) w /= weight_sum;
+  }
+  double add_first(std::size_t i) {
+    double error = -moments_.first[i];
+    for (std::size_t k = 0; k < num_; ++k) error += weight_[k] * worth_[k * n_ + i];
+    for (std::size_t k = 0; k < num_; ++k) {
+      by_weight_[k] += 2.0 * error * worth_[k * n_ + i];
+      by_worth_[k * n_ + i] += 2.0 * error * weight_[k];
+    }
+    return error * error;
+  }
+  double add_second(std::size_t i, std::size_t j) {
+    const double scale = static_cast<double>(n_);
+    double gap = -moments_.second[i * n_ + j];
+    for (std::size_t k = 0; k < num_; ++k) gap += weight_[k] * worth_[k * n_ + i] * worth_[k * n_ + j] / (1.0 - worth_[k * n_ + i]);
+    for (std::size_t k = 0; k < num_; ++k) {
+      const double a = worth_[k * n_ + i], b = worth_[k * n_ + j], slope = 2.0 * scale * gap;
+      by_weight_[k] += slope * a * b / (1.0 - a);
+      by_worth_[k * n_ + i] += slope * weight_[k] * b / ((1.0 - a) * (1.0 - a));
+      by_worth_[k * n_ + j] += slope * weight_[k] * a / (1.0 - a);
+    }
+    return scale * gap * gap;
+  }
+
+  const Moments& moments_;
+  std::size_t n_, num_;
+  std::vector<double> worth_, weight_, by_worth_, by_weight_;
+};
+
+}  // namespace
+
+Parameters moments_start(const Objective& objective, std::uint64_t seed, std::uint64_t index) {
+  const std::size_t n = objective.data().num_items(), num = objective.num_components();
+  const Moments moments(objective.data());
   RandomStream random(seed, Purpose::initialise, index);
   std::vector<double> x(num * n + num, 0.0);
   for (std::size_t k = 0; k < num; ++k)
-    for (std::size_t i = 0; i < n; ++i) x[k * n + i] = std::log(std::max(first[i], 0.1 / static_cast<double>(n))) + random.normal();
-  lbfgs_maximise(value, x, std::vector<double>(x.size(), static_cast<double>(n)), 500, 1e-12);
+    for (std::size_t i = 0; i < n; ++i)
+      x[k * n + i] = std::log(std::max(moments.first[i], 0.1 / static_cast<double>(n))) + random.normal();
+  lbfgs_maximise(MomentFit(moments, num), x, std::vector<double>(x.size(), static_cast<double>(n)), 500, 1e-12);
 
   Parameters start(num, n);
   for (std::size_t k = 0; k < num; ++k) {

@@ -56,6 +56,80 @@ void gradient(const Objective& objective, const Parameters& parameters, const Ev
   }
 }
 
+// From one point to another, in the free variables.
+std::vector<double> difference(const Parameters& to, const Parameters& from, const Variables& at) {
+  std::vector<double> moved(at.size());
+  for (std::size_t j = 0; j < at.num_utilities; ++j) moved[j] = to.utilities[j] - from.utilities[j];
+  for (std::size_t k = 0; k < at.num_weights && at.by_voter; ++k) moved[at.num_utilities + k] = to.gamma[k] - from.gamma[k];
+  for (std::size_t k = 0; k < at.num_weights && !at.by_voter; ++k)
+    moved[at.num_utilities + k] = to.weights[k] > 0.0 && from.weights[k] > 0.0 ? std::log(to.weights[k] / from.weights[k]) : 0.0;
+  for (std::size_t o = 0; o < at.num_ties; ++o)
+    moved[at.num_utilities + at.num_weights + o] = to.ties.log_delta[o] - from.ties.log_delta[o];
+  return moved;
+}
+
+// The quasi-Newton direction, no longer than 5 in any variable; `expected` is the gain of the full step in the quadratic model.
+struct Direction {
+  std::vector<double> along;
+  double slope = 0.0, expected = 0.0;
+};
+Direction ascent(LbfgsMemory& memory, const std::vector<double>& g, const std::vector<double>& metric) {
+  Direction found{memory.apply(g, metric)};
+  found.slope = dot(g, found.along);
+  if (!(found.slope > 0.0) || !std::isfinite(found.slope)) {
+    memory.clear();
+    found.along = memory.apply(g, metric);
+    found.slope = dot(g, found.along);
+  }
+  found.expected = 0.5 * found.slope;
+  double longest = 0.0;
+  for (double value : found.along) longest = std::max(longest, std::abs(value));
+  if (longest > 5.0) {
+    for (double& value : found.along) value *= 5.0 / longest;
+    found.slope *= 5.0 / longest;
+  }
+  return found;
+}
+
+struct Place {
+  Parameters parameters;
+  Evaluation value;
+};
+
+// Backtracks along the direction until the gain is a fair part of what the slope promises.
+bool line_search(const Objective& objective, const Place& here, const Variables& variables, const Direction& direction,
+                 double scale, Place& there, int& evaluations) {
+  const double rounding = 1e-15 * scale;
+  double step = 1.0;
+  for (int attempt = 0; attempt < 8; ++attempt) {
+    there.parameters = here.parameters;
+    move(there.parameters, variables, direction.along, step);
+    there.value = objective.evaluate(there.parameters);
+    ++evaluations;
+    const double gain = there.value.objective() - here.value.objective(), promised = step * direction.slope;
+    if (gain >= 1e-4 * step * direction.slope - rounding && std::isfinite(there.value.objective()))
+      return gain > 0.0 || promised > rounding;
+    // The parabola through both values and the slope at the start.
+    const double vertex = std::isfinite(gain) ? 0.5 * step * step * direction.slope / (promised - gain) : 0.1 * step;
+    step = std::clamp(vertex, 0.1 * step, 0.5 * step);
+  }
+  return false;
+}
+
+// One EM step of utilities and weights, then one of the ties. Never falls; true where it gains.
+bool em_step(const Objective& objective, const Place& here, bool fixed_weights, double scale, Place& there, int& evaluations) {
+  there.parameters = here.parameters;
+  mm_step(objective, here.value, there.parameters, fixed_weights, false);
+  there.value = objective.evaluate(there.parameters);
+  ++evaluations;
+  if (!there.parameters.ties.orders.empty()) {
+    mm_step(objective, there.value, there.parameters, true, true);
+    there.value = objective.evaluate(there.parameters);
+    ++evaluations;
+  }
+  return there.value.objective() - here.value.objective() > 1e-15 * scale;
+}
+
 }  // namespace
 
 void mm_step(const Objective& objective, const Evaluation& at, Parameters& parameters, bool fixed_weights, bool ties) {
@@ -75,119 +149,63 @@ void mm_step(const Objective& objective, const Evaluation& at, Parameters& param
 
 Solution maximise(const Objective& objective, Parameters start, const SolveOptions& options, const Run& run) {
   Solution solution;
-  solution.parameters = std::move(start);
-  Parameters& parameters = solution.parameters;
-  objective.complete(parameters);
-  const Variables variables{parameters.utilities.size(), options.fixed_weights ? 0 : objective.num_weight_variables(),
-                            parameters.ties.orders.size(), objective.membership() != nullptr};
-  Evaluation here = objective.evaluate(parameters);
+  objective.complete(start);
+  Place here{std::move(start), {}}, there;
+  here.value = objective.evaluate(here.parameters);
+  const Variables variables{here.parameters.utilities.size(), options.fixed_weights ? 0 : objective.num_weight_variables(),
+                            here.parameters.ties.orders.size(), objective.membership() != nullptr};
   solution.iterations = 1;
-  solution.trace.push_back(here.objective());
+  solution.trace.push_back(here.value.objective());
   const auto finish = [&](StopReason why) {
     if (variables.by_voter)  // the mean over the voters
-      for (std::size_t k = 0; k < parameters.num_components(); ++k)
-        parameters.weights[k] = here.responsibility[k] / std::max(sum(here.responsibility), 1e-300);
-    solution.loglik = here.loglik;
-    solution.objective = here.objective();
+      for (std::size_t k = 0; k < here.parameters.num_components(); ++k)
+        here.parameters.weights[k] = here.value.responsibility[k] / std::max(sum(here.value.responsibility), 1e-300);
+    solution.parameters = std::move(here.parameters);
+    solution.loglik = here.value.loglik;
+    solution.objective = here.value.objective();
     solution.stop_reason = why;
     return solution;
   };
-  const double scale = std::max(1.0, std::abs(here.loglik));
+  const double scale = std::max(1.0, std::abs(here.value.loglik));
   if (!(objective.total_weight() > 0.0)) return finish(StopReason::converged);
 
   std::vector<double> g, metric, g_next, metric_next;
-  gradient(objective, parameters, here, variables, g, metric);
+  gradient(objective, here.parameters, here.value, variables, g, metric);
   LbfgsMemory memory;
   int small_gains = 0;
-  double at_last_look = here.objective();
+  double at_last_look = here.value.objective();
   StopReason why = StopReason::converged;
   for (int iteration = 0; solution.iterations < options.max_iterations; ++iteration) {
-    if (run.report({options.phase, solution.iterations, options.max_iterations, here.objective()}, why) == Flow::stop)
+    if (run.report({options.phase, solution.iterations, options.max_iterations, here.value.objective()}, why) == Flow::stop)
       return finish(why);
 
     // Where components run to the edge, gains go on for thousands of steps and change nothing that is shown.
     if (iteration % look_every == look_every - 1) {
-      if (here.objective() - at_last_look <= 0.02 * options.tolerance * scale) return finish(StopReason::converged);
-      at_last_look = here.objective();
+      if (here.value.objective() - at_last_look <= 0.02 * options.tolerance * scale) return finish(StopReason::converged);
+      at_last_look = here.value.objective();
     }
 
-    std::vector<double> direction;
-    double slope = 0.0;
     const bool warm_up = iteration < 3;
+    Direction direction;
     if (!warm_up) {
-      direction = memory.apply(g, metric);
-      slope = dot(g, direction);
-      if (!(slope > 0.0) || !std::isfinite(slope)) {
-        memory.clear();
-        direction = memory.apply(g, metric);
-        slope = dot(g, direction);
-      }
-      // Expected distance to the maximum of the quadratic model. Twice in a row, far below the tolerance: the model learns
-      // flat directions only as it walks them.
-      if (0.5 * slope <= 1e-3 * options.tolerance * scale) {
-        if (++small_gains >= 2) return finish(StopReason::converged);
-      } else {
-        small_gains = 0;
-      }
-      double longest = 0.0;
-      for (double value : direction) longest = std::max(longest, std::abs(value));
-      if (longest > 5.0) {
-        for (double& value : direction) value *= 5.0 / longest;
-        slope *= 5.0 / longest;
-      }
+      direction = ascent(memory, g, metric);
+      // Twice in a row, far below the tolerance: the model learns flat directions only as it walks them.
+      small_gains = direction.expected <= 1e-3 * options.tolerance * scale ? small_gains + 1 : 0;
+      if (small_gains >= 2) return finish(StopReason::converged);
     }
-
-    Parameters next;
-    Evaluation there;
-    bool accepted = false;
-    double step = 1.0;
-    for (int attempt = 0; !warm_up && attempt < 8; ++attempt) {
-      next = parameters;
-      move(next, variables, direction, step);
-      there = objective.evaluate(next);
-      ++solution.iterations;
-      const double gain = there.objective() - here.objective();
-      const double rounding = 1e-15 * scale;
-      if (gain >= 1e-4 * step * slope - rounding && std::isfinite(there.objective())) {
-        accepted = gain > 0.0 || step * slope > rounding;
-        break;
-      }
-      // The parabola through both values and the slope at the start.
-      const double vertex = std::isfinite(gain) ? 0.5 * step * step * slope / (step * slope - gain) : 0.1 * step;
-      step = std::clamp(vertex, 0.1 * step, 0.5 * step);
-    }
-    if (!accepted) {
-      if (!warm_up && 0.5 * slope <= 1e-13 * scale) return finish(StopReason::converged);
-      next = parameters;
-      mm_step(objective, here, next, options.fixed_weights, false);
-      there = objective.evaluate(next);
-      ++solution.iterations;
-      if (variables.num_ties > 0) {
-        mm_step(objective, there, next, true, true);
-        there = objective.evaluate(next);
-        ++solution.iterations;
-      }
-      const double gain = there.objective() - here.objective();
-      if (!(gain > 1e-15 * scale)) return finish(StopReason::converged);
+    if (warm_up || !line_search(objective, here, variables, direction, scale, there, solution.iterations)) {
+      if (!warm_up && 0.5 * direction.slope <= 1e-13 * scale) return finish(StopReason::converged);
+      if (!em_step(objective, here, options.fixed_weights, scale, there, solution.iterations)) return finish(StopReason::converged);
       if (!warm_up) memory.clear();
     }
-    gradient(objective, next, there, variables, g_next, metric_next);
-    std::vector<double> moved(variables.size()), drop(variables.size());
-    for (std::size_t j = 0; j < variables.num_utilities; ++j) moved[j] = next.utilities[j] - parameters.utilities[j];
-    for (std::size_t k = 0; k < variables.num_weights && variables.by_voter; ++k)
-      moved[variables.num_utilities + k] = next.gamma[k] - parameters.gamma[k];
-    for (std::size_t k = 0; k < variables.num_weights && !variables.by_voter; ++k)
-      moved[variables.num_utilities + k] =
-          next.weights[k] > 0.0 && parameters.weights[k] > 0.0 ? std::log(next.weights[k] / parameters.weights[k]) : 0.0;
-    for (std::size_t o = 0; o < variables.num_ties; ++o)
-      moved[variables.num_utilities + variables.num_weights + o] = next.ties.log_delta[o] - parameters.ties.log_delta[o];
+    gradient(objective, there.parameters, there.value, variables, g_next, metric_next);
+    std::vector<double> drop(variables.size());
     for (std::size_t j = 0; j < variables.size(); ++j) drop[j] = g[j] - g_next[j];
-    memory.add(std::move(moved), std::move(drop));
+    memory.add(difference(there.parameters, here.parameters, variables), std::move(drop));
     std::swap(g, g_next);
     std::swap(metric, metric_next);
-    parameters = std::move(next);
-    here = std::move(there);
-    solution.trace.push_back(here.objective());
+    std::swap(here, there);
+    solution.trace.push_back(here.value.objective());
   }
   return finish(StopReason::iteration_limit);
 }
