@@ -181,7 +181,7 @@ void Results::append(std::string text) const {
   // A run that was killed while writing leaves half a line; what is added must not join it.
   const off_t size = ::lseek(out, 0, SEEK_END);
   char last = '\n';
-  if (size > 0 && ::pread(out, &last, 1, size - 1) == 1 && last != '\n') text.insert(0, "\n");
+  if (size > 0 && ::pread(out, &last, 1, size - 1) == 1 && last != '\n') text = fmt::format("\n{}", text);
   const bool whole = write_full(out, text.data(), text.size());
   ::close(out);
   if (!whole) throw IoError(fmt::format("{}: cannot be written", file_.string()));
