@@ -5,8 +5,8 @@
 //   caucus-experiments tables all|NAME... [--quick] [--out DIR] [--docs FILE]
 //   caucus-experiments repeat all|NAME... [--lines N] [--seconds S] [--seed N] [--replace] [--quick] [--data DIR] [--out DIR]
 //
-// `run` does what is not yet in OUT/paperN.jsonl, one line per unit of work, so a run that was stopped goes on, and several processes
-// share what is left (mpirun -n 8 caucus-experiments run paper1 --threads 1, or just start it again); then it writes
+// `run` does what is not yet in OUT/paperN.jsonl, one line per unit of work, so a run that was stopped goes on, and several
+// processes share what is left (mpirun -n 8 caucus-experiments run paper1 --threads 1, or just start it again); then it writes
 // OUT/NAME.md and OUT/NAME.svg. `tables` only writes these, and with --docs also puts each table between the lines
 // "<!-- NAME -->" and "<!-- end -->" of FILE. `repeat` draws N lines that took at most S seconds, runs them again and compares all
 // but times; it fails where they differ, and with --replace writes them all as they come out now. --quick has files of its own:

@@ -38,8 +38,8 @@ int run(int argc, char** argv, caucus::mpi::Communicator& processes, int loud) {
   context.threads = std::max(1, caucus::resolve_threads(0) / processes.num_on_this_machine());
   if (!asks_for_help(argc, argv) && std::ranges::find(shared_commands, std::string_view(argv[1])) == shared_commands.end()) {
     if (processes.rank() == 0)
-      fmt::print(stderr, "caucus-mpi: {} is for one process: caucus {}; on several there are fit, select, compare and regress\n", argv[1],
-                 argv[1]);
+      fmt::print(stderr, "caucus-mpi: {} is for one process: caucus {}; on several there are fit, select, compare and regress\n",
+                 argv[1], argv[1]);
     return caucus::cli::Exit::usage;
   }
   const int code = caucus::cli::run_program(argc, argv, context);

@@ -765,7 +765,7 @@ class PlackettLuceRegression(RegressionModel):
     intercept_variance : number, default 100
         logit-lasso: prior variance of the intercepts (1e-06 to 1000000000)
     checkpoint : str, default ""
-        samplers: save the chains in this file now and then, and go on from it where it exists
+        save what was done in this file now and then, and go on from it where it exists
     checkpoint_every : number, default 60
         seconds between two saves (0 to 1000000000)
     features : Sequence[str], default ()

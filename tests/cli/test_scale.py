@@ -20,7 +20,7 @@ MOMENTS = int(os.environ.get("CAUCUS_TEST_MOMENTS", "25"))
 
 
 def run(*words, expect=0, **more):
-    done = subprocess.run([CAUCUS, *words], capture_output=True, text=True, **more)
+    done = subprocess.run([CAUCUS, *words], check=False, **{"capture_output": True, "text": True, **more})
     if expect is not None and done.returncode != expect:
         raise AssertionError(f"{words}: exit {done.returncode}, not {expect}\n{done.stderr}")
     return done

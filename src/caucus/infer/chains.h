@@ -46,12 +46,12 @@ class ChainShare {
   static constexpr bool movable = requires(Chain& chain, Loader& state) { chain.load(state); };
 
  public:
-  ChainShare(std::span<Chain> chains, const Run& run)
-      : chains_(chains), ranks_(run.workers().several() ? run.ranks : nullptr) {}
+  ChainShare(std::span<Chain> chains, const Run& run) : chains_(chains), ranks_(run.workers().several() ? run.ranks : nullptr) {}
 
   bool is_first() const { return ranks_ == nullptr || ranks_->rank() == 0; }
   bool is_mine(std::size_t chain) const {
-    return ranks_ == nullptr || !movable || chain % static_cast<std::size_t>(ranks_->size()) == static_cast<std::size_t>(ranks_->rank());
+    return ranks_ == nullptr || !movable ||
+           chain % static_cast<std::size_t>(ranks_->size()) == static_cast<std::size_t>(ranks_->rank());
   }
   // The most seconds of all processes, and how far the chains of all are.
   double longest(double seconds, std::vector<int>& sweeps) const {
@@ -116,8 +116,8 @@ class ChainShare {
 //   void keep(int sweep)                             its state is a draw
 //   double objective() const                         for the line of progress
 // and for checkpoints save(Saver&) const and load(Loader&): its state, and what it kept. It draws from a stream of its own, so
-// neither threads nor processes nor where a run was cut show in the draws. The observer is called from the calling thread, about four times a
-// second; the stop reason of a complete run is `iteration_limit`.
+// neither threads nor processes nor where a run was cut show in the draws. The observer is called from the calling thread, about
+// four times a second; the stop reason of a complete run is `iteration_limit`.
 template <class Chain>
 ChainsDone run_chains(std::span<Chain> chains, const ChainPlan& plan, const Run& run, const ChainFile& saved = {}) {
   ChainsDone done;

@@ -15,6 +15,7 @@ struct Toy {
   struct Solution {
     double height = 0.0;
     bool stop = false;
+    friend auto parts(IsA<Solution> auto& one) { return std::tie(one.height, one.stop); }
   };
   using Point = double;
   std::vector<double> chances;

@@ -52,7 +52,8 @@ class DpMallowsFamily : public Family {
         .words =
             "The number of groups is not set beforehand: it is found together with its uncertainty. Each group has an order it "
             "agrees on and a strictness for each place.",
-        .methods = {{"exact-gibbs", "collapsed Gibbs sampling with the exact integral over theta: right for all lengths", accepts, true},
+        .methods = {{"exact-gibbs", "collapsed Gibbs sampling with the exact integral over theta: right for all lengths", accepts,
+                     true},
                     {"beta-gibbs", "Figure 5 of Meila & Chen (2010): the integral's Beta approximation, fast, for t well below n",
                      accepts, true},
                     {"slice-gibbs", "Figures 1-3 of Meila & Chen (2010): theta kept and drawn by slice sampling", accepts, true}},

@@ -265,8 +265,8 @@ Result fit_m4(const Dataset& data, const M4Options& options, const Run& run) {
     const auto better = [](const auto& a, const auto& b) { return a->loglik_paper < b->loglik_paper; };
     const auto chosen = std::ranges::max_element(ended, better);
     const double highest = (*chosen)->loglik_paper;
-    const auto agreed =
-        std::ranges::count_if(ended, [&](const auto& one) { return highest - one->loglik_paper <= 1e-6 * (1.0 + std::abs(highest)); });
+    const auto agreed = std::ranges::count_if(
+        ended, [&](const auto& one) { return highest - one->loglik_paper <= 1e-6 * (1.0 + std::abs(highest)); });
     best = std::move(**chosen);
     best.agreed = static_cast<int>(agreed);
     if (run.agreed(stopped)) best.stop_reason = why;

@@ -53,12 +53,12 @@ Expectation expectation(const RegressionData& data, const RowMatrix& win, const 
         if (share[j] > 0.0) add(part.rate, j, w, share[j]);
     }
   };
-  const BlockSums sums = parallel_fold(Blocks(data.num_rows(), 1 + 32768 / p, 16), workers, make, body,
-                                       [](BlockSums& total, const BlockSums& part) {
-                                         for (std::size_t j = 0; j < total.gain.size(); ++j) total.gain[j] += part.gain[j];
-                                         for (std::size_t j = 0; j < total.rate.size(); ++j) total.rate[j] += part.rate[j];
-                                         total.loglik += part.loglik;
-                                       });
+  const BlockSums sums =
+      parallel_fold(Blocks(data.num_rows(), 1 + 32768 / p, 16), workers, make, body, [](BlockSums& total, const BlockSums& part) {
+        for (std::size_t j = 0; j < total.gain.size(); ++j) total.gain[j] += part.gain[j];
+        for (std::size_t j = 0; j < total.rate.size(); ++j) total.rate[j] += part.rate[j];
+        total.loglik += part.loglik;
+      });
   return {Eigen::Map<const RowMatrix>(sums.gain.data(), rows, columns),
           Eigen::Map<const RowMatrix>(sums.rate.data(), data.ranking ? rows : 1, columns), sums.loglik};
 }

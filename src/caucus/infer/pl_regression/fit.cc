@@ -326,8 +326,8 @@ Result fit(const Input& input, const Options& options, const Run& run) {
   if (!is_sampler(options.method) && !options.checkpoint.empty()) {
     journal.emplace(
         JournalPlan{options.checkpoint, options.checkpoint_every, true},
-        fmt::format("caucus {}; iterations {}; {}", version(), options.iterations, checkpoint_key(data, options, run.seed)), run.ranks,
-        [&run](std::string_view message) { run.warn(message); }, [&run] { return should_stop(run); });
+        fmt::format("caucus {}; iterations {}; {}", version(), options.iterations, checkpoint_key(data, options, run.seed)),
+        run.ranks, [&run](std::string_view message) { run.warn(message); }, [&run] { return should_stop(run); });
     own.journal = &scope.emplace(*journal, "");
   }
   if (model.is_logit())

@@ -70,8 +70,7 @@ struct Options {
         field("lasso-shape", &O::lasso_shape, 1e-6, 1e6, "logit-lasso: shape of the Gamma prior of theta"),
         field("lasso-rate", &O::lasso_rate, 1e-6, 1e6, "logit-lasso: rate of the Gamma prior of theta"),
         field("intercept-variance", &O::intercept_variance, 1e-6, 1e9, "logit-lasso: prior variance of the intercepts"),
-        field("checkpoint", &O::checkpoint,
-              "save what was done in this file now and then, and go on from it where it exists"),
+        field("checkpoint", &O::checkpoint, "save what was done in this file now and then, and go on from it where it exists"),
         field("checkpoint-every", &O::checkpoint_every, 0, 1e9, "seconds between two saves")};
   }
 };
