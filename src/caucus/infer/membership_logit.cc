@@ -334,8 +334,8 @@ std::vector<MembershipShare> membership_shares(const Membership& membership, con
 LargestEffect largest_effect(std::span<const MembershipEffect> effects, std::size_t begin) {
   const auto gain = [&](std::size_t i) { return effects[i].share_to - effects[i].share_from; };
   LargestEffect found{begin, begin, begin};
-  for (std::size_t& i = found.end; i < effects.size() && effects[i].term == effects[begin].term && effects[i].to == effects[begin].to;
-       ++i) {
+  for (std::size_t& i = found.end;
+       i < effects.size() && effects[i].term == effects[begin].term && effects[i].to == effects[begin].to; ++i) {
     if (gain(i) > gain(found.best)) found.best = i;
     if (gain(i) < gain(found.worst)) found.worst = i;
   }

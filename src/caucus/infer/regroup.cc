@@ -15,11 +15,7 @@ std::size_t draw(std::span<const double> chances, RandomStream& random) {
 }  // namespace
 
 Regrouper::Regrouper(const RankingSet& rankings, std::size_t num_items, Unranked unranked, std::function<bool()> stop)
-    : rankings_(rankings),
-      num_items_(num_items),
-      unranked_(unranked),
-      stop_(std::move(stop)),
-      same_length_(num_items + 1, 0.0) {
+    : rankings_(rankings), num_items_(num_items), unranked_(unranked), stop_(std::move(stop)), same_length_(num_items + 1, 0.0) {
   for (std::size_t i = 0; i < rankings.size(); ++i) same_length_[rankings.length(i)] += rankings.weight(i);
 }
 

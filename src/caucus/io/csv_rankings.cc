@@ -177,13 +177,11 @@ class CsvRankings {
   // A cell where a rank, a rating or a winner should be, and nothing is.
   bool is_nothing(std::string_view text) const { return names_nobody(text) || matches_any(text, options_.drop); }
 
-  // The item of a cell, decided once per distinct cell; none where it names nobody, which is counted, or an item that is left out
-  // (--drop): the voter did name somebody there.
+  // The item of a cell, decided once per distinct cell; none where it names nobody, which is counted, or somebody who is left out.
   ItemId item_in(std::string_view text) {
     const std::size_t seen = cells_seen_.insert(text);
     if (seen == item_of_.size()) item_of_.push_back(is_item(text) ? index_.insert(text) : ItemIndex::none);
-    if (seen == named_.size())
-      named_.push_back(is_overvote(text) ? Named::too_many : names_nobody(text) ? Named::nobody : Named::somebody);
+    if (seen == named_.size()) named_.push_back(named_in(text));
     if (item_of_[seen] == ItemIndex::none && named_[seen] != Named::somebody) {
       if (!text.empty()) ++num_dropped_cells_;
       (named_[seen] == Named::too_many ? overvoted_ : place_left_) = true;
@@ -585,7 +583,6 @@ class CsvRankings {
   std::vector<ItemId> item_of_;
   BallotRows rows_;
   std::vector<std::string> warnings_;
-  enum class Named : std::uint8_t { somebody, nobody, too_many };
   std::vector<Named> named_;                                       // of each distinct cell
   bool overvoted_ = false, place_left_ = false, skipped_ = false;  // of the ballot that is read
   BallotFacts facts_;

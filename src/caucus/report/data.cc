@@ -261,8 +261,7 @@ void look_at(const ReportRequest& request, const ReportModel& one, Parts& parts,
       for (report::GroupView& group : parts.view.groups) group.weight = 0.0;
       for (std::size_t i = 0; i < parts.voters.label.size(); ++i)
         for (std::size_t k = 0; k < k_all; ++k)
-          parts.view.groups[k].weight +=
-              parts.voters.weight[i] * parts.voters.probabilities[i * k_all + k] / parts.voters.total();
+          parts.view.groups[k].weight += parts.voters.weight[i] * parts.voters.probabilities[i * k_all + k] / parts.voters.total();
     }
     // Groups that the file does not describe one by one (a kernel on every ballot) are no groups to speak of.
     if (one.model->num_components() != k_all) parts.voters = {};

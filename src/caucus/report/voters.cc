@@ -77,7 +77,8 @@ VoterView view_voters(const FittedModel& model, std::shared_ptr<const Dataset> d
   const std::size_t k_all = model.num_components();
   voters.by_voter = counts_voters(model, *data);
   voters.probabilities = voters.by_voter ? voter_memberships(model, *data, threads) : memberships(model, *data, threads);
-  const std::span<const double> weights = voters.by_voter ? std::span<const double>(data->voters.weights) : data->rankings.weights();
+  const std::span<const double> weights =
+      voters.by_voter ? std::span<const double>(data->voters.weights) : data->rankings.weights();
   voters.weight.assign(weights.begin(), weights.end());
   for (std::size_t i = 0; i < voters.weight.size(); ++i) {
     const auto row = std::span(voters.probabilities).subspan(i * k_all, k_all);

@@ -54,9 +54,10 @@ std::vector<double> Membership::log_weights_of_voters(const Dataset& data, std::
   if (!data.voters.names.empty() && data.voters.table.empty())
     for (const DesignTerm& term : design.terms())
       if (!term.arithmetic && std::ranges::find(columns, term.name, &Column::name) == columns.end())
-        throw DataError(fmt::format("{}: the model asks for '{}' of each voter, which stands not beside the rankings; --voters FILE "
-                                    "names a table that has it, with a column '{}'",
-                                    data.source, term.name, data.voters.column));
+        throw DataError(
+            fmt::format("{}: the model asks for '{}' of each voter, which stands not beside the rankings; --voters FILE "
+                        "names a table that has it, with a column '{}'",
+                        data.source, term.name, data.voters.column));
   const CovariateDesign::Encoded encoded =
       design.encode(columns, [&](std::size_t voter) { return data.source + ": voter " + data.voters.name(voter); });
   if (warnings != nullptr) warnings->insert(warnings->end(), encoded.warnings.begin(), encoded.warnings.end());

@@ -56,8 +56,8 @@ class Chain {
   ChainState state() const;
 
   // One sweep: assignments (step 1 of Figures 1 and 5), split-merge proposals, centers and theta (step 2), alpha.
-  // Leaves labels canonical and clusters numbered by them. False: `stop`, asked every few points and stages, cut it short; the state
-  // is then no draw, and the caller restores the one before.
+  // Leaves labels canonical and clusters numbered by them. False: `stop`, asked every few points and stages, cut it short; the
+  // state is then no draw, and the caller restores the one before.
   bool sweep(const std::function<bool()>& stop = {});
 
   const std::vector<std::uint32_t>& labels() const { return labels_; }

@@ -242,8 +242,8 @@ PriorParameters prior_parameters(const Options& options, const Dataset& data, st
   return parameters;
 }
 
-Component summarise_cluster(const Points& points, const Prior& prior, std::span<const Member> members, int passes,
-                            RandomStream rng, const std::function<bool()>& stop) {
+Component summarise_cluster(const Points& points, const Prior& prior, std::span<const Member> members, int passes, RandomStream rng,
+                            const std::function<bool()>& stop) {
   Component component;
   Cluster cluster;
   const std::size_t stages = prior.num_stages();

@@ -80,7 +80,7 @@ Result fit(const Dataset& data, const Points& points, const PriorParameters& par
            const ScoreError& score_error = {});
 
 // A center's summary given its members: `passes` draws of (sigma, theta), fewer where `stop` says so.
-Component summarise_cluster(const Points& points, const Prior& prior, std::span<const Member> members, int passes,
-                            RandomStream rng, const std::function<bool()>& stop = {});
+Component summarise_cluster(const Points& points, const Prior& prior, std::span<const Member> members, int passes, RandomStream rng,
+                            const std::function<bool()>& stop = {});
 
 }  // namespace caucus::dp_mallows

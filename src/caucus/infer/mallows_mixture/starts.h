@@ -12,8 +12,8 @@ namespace caucus::mallows_mixture {
 
 class Starts {
  public:
-  Starts(const MallowsEngine& engine, const RankingSet& rankings, std::size_t num_components, MallowsStart kind,
-         std::uint64_t seed, std::function<bool()> stop = {});
+  Starts(const MallowsEngine& engine, const RankingSet& rankings, std::size_t num_components, MallowsStart kind, std::uint64_t seed,
+         std::function<bool()> stop = {});
 
   // Labels of start number `index`: a function of (seed, index) alone.
   //   spectral  k-means on the leading principal components of pairwise signs (up to 11 items) or of positions

@@ -221,8 +221,7 @@ void add_membership(Fit& fit, const Parameters& parameters, const Eigen::MatrixX
   auto membership = tell_membership(*fit.known, parameters, covariance);
   if (fit.whole()) membership->tests = test_terms(*fit.known, parameters.gamma, best, fit.run, refit);
   fit.result.effects = membership_effects(*membership, fit.data);
-  membership->level_tests =
-      test_levels(*fit.known, parameters.gamma, best, membership->tests, fit.result.effects, fit.run, refit);
+  membership->level_tests = test_levels(*fit.known, parameters.gamma, best, membership->tests, fit.result.effects, fit.run, refit);
   fit.result.membership = std::move(membership);
 }
 
@@ -343,16 +342,16 @@ void finish_plain(Fit& fit, const Objective& objective, Solution solution) {
       const auto size = static_cast<Eigen::Index>(fit.known->logit->size()), at = static_cast<Eigen::Index>(num * data.num_items());
       covariance = result.errors->covariance.block(at, at, size, size);
     }
-    add_membership(
-        fit, parameters, covariance, last.objective(),
-        [&](std::shared_ptr<const MembershipLogit> logit, std::vector<double> gamma) {
-          Objective without = objective;
-          without.use_membership(std::move(logit));
-          Parameters start = parameters;
-          start.gamma = std::move(gamma);
-          return maximise(without, std::move(start), {options.iterations, options.tolerance, false, "test"}, fit.silently())
-              .objective;
-        });
+    add_membership(fit, parameters, covariance, last.objective(),
+                   [&](std::shared_ptr<const MembershipLogit> logit, std::vector<double> gamma) {
+                     Objective without = objective;
+                     without.use_membership(std::move(logit));
+                     Parameters start = parameters;
+                     start.gamma = std::move(gamma);
+                     return maximise(without, std::move(start), {options.iterations, options.tolerance, false, "test"},
+                                     fit.silently())
+                         .objective;
+                   });
   }
   result.num_parameters = static_cast<std::int64_t>(
       num * (data.num_items() - 1) + (objective.membership() != nullptr ? objective.num_weight_variables() : num - 1) +

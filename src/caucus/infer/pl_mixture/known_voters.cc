@@ -108,8 +108,8 @@ namespace {
 
 Membership::Test test_columns(const KnownVoters& known, std::span<const double> gamma, double best, std::size_t first,
                               std::size_t count, const RefitWithout& refit) {
-  const double without = refit(std::make_shared<MembershipLogit>(known.logit->without(first, count)),
-                               known.logit->without(gamma, first, count));
+  const double without =
+      refit(std::make_shared<MembershipLogit>(known.logit->without(first, count)), known.logit->without(gamma, first, count));
   Membership::Test test;
   test.statistic = std::max(0.0, 2.0 * (best - without));
   test.degrees = static_cast<int>(count * (known.logit->num_groups() - 1));
