@@ -152,11 +152,14 @@ Flow ProgressObserver::progress(const Progress& progress) {
         bar = fmt::format("step {}", progress.iteration);
       }
       // Without line wrap: a line longer than the terminal is cut, not written below itself again and again.
-      fmt::print(stderr, "\r\033[K\033[?7l{}{}{} {:.1f} s  {}  objective {:.6g}  {}(Ctrl-C keeps the best so far){}\033[?7h",
-                 style.bar, bar, style.reset, elapsed, progress.phase, progress.objective, style.dim, style.reset);
+      fmt::print(stderr, "\r\033[K\033[?7l{}{}{} {:.1f} s  {}{}  {}(Ctrl-C keeps the best so far){}\033[?7h", style.bar, bar,
+                 style.reset, elapsed, progress.phase,
+                 std::isfinite(progress.objective) ? fmt::format("  objective {:.6g}", progress.objective) : "", style.dim,
+                 style.reset);
     } else {
-      fmt::print(stderr, "{}: step {}{}, objective {:.10g}, {:.0f} s\n", progress.phase, progress.iteration,
-                 progress.limit > 0 ? fmt::format(" of {}", progress.limit) : "", progress.objective, elapsed);
+      fmt::print(stderr, "{}: step {}{}{}, {:.0f} s\n", progress.phase, progress.iteration,
+                 progress.limit > 0 ? fmt::format(" of {}", progress.limit) : "",
+                 std::isfinite(progress.objective) ? fmt::format(", objective {:.10g}", progress.objective) : "", elapsed);
     }
     std::fflush(stderr);
     shown_ = terminal_;

@@ -362,6 +362,22 @@ def test_dampening(complete, town, cli):
         caucus.PlackettLuceMixture(1).fit(town).dampening_
 
 
+def test_generalized_mallows_groups_voters():
+    """Complete rankings, four of each person; two kinds of persons who order six items the one way or the other."""
+    rng = np.random.default_rng(3)
+    who = [f"v{number:02d}" for number in range(40) for _ in range(4)]
+    orders = []
+    for number in range(160):
+        place = np.arange(6) + rng.normal(0, 1.5, 6)
+        orders.append([list("abcdef")[item] for item in np.argsort(place if (number // 4) % 2 == 0 else -place)])
+    votes = Rankings(orders, voters=who)
+    model = caucus.GeneralizedMallowsMixture(2).fit(votes)
+    labels = model.predict(votes)
+    assert labels.shape == (40,)
+    assert len(set(labels[::2])) == 1 and len(set(labels[1::2])) == 1 and labels[0] != labels[1]
+    assert model.predict_proba(votes).shape == (40, 2)
+
+
 def test_families_that_take_no_voters_say_so(complete):
     votes = complete.with_voters(np.arange(len(complete)) // 2)
     for family in caucus._core.families():

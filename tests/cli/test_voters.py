@@ -150,6 +150,12 @@ class Voters(unittest.TestCase):
         row = json.loads(self.ok("predict", model, "--row", "age=25,town=north", "--json").stdout)["rows"][0]
         old = json.loads(self.ok("predict", model, "--row", "age=65,town=north", "--json").stdout)["rows"][0]
         self.assertNotEqual(row["label"], old["label"])
+        # A town that was not there at the fit counts as the most common one, and that is said.
+        unseen = self.ok("predict", model, "--row", "age=25,town=mars", "--json")
+        self.assertIn("'mars' in column 'town'", unseen.stderr)
+        said = unseen.stderr.split("counts as '")[1].split("'")[0]
+        common = json.loads(self.ok("predict", model, "--row", f"age=25,town={said}", "--json").stdout)["rows"][0]
+        self.assertEqual(json.loads(unseen.stdout)["rows"][0]["p"], common["p"])
         for one in (row, old):
             self.assertAlmostEqual(sum(one["p"]), 1.0)
             self.assertTrue(all(low <= p <= high for low, p, high in zip(one["p_low"], one["p"], one["p_high"])))
@@ -307,6 +313,36 @@ class Voters(unittest.TestCase):
         state = self.path("state")
         self.ok("fit", data, "--family", "dpm", "--sweeps", 20, "--burnin", 10, "--checkpoint", state)
         self.assertEqual(caucus("fit", data, "--voter", "judge", "--family", "dpm", "--sweeps", 20, "--burnin", 10, "--checkpoint", state).returncode, 65)
+
+    def test_report_counts_voters(self):
+        """Who belongs to groups are the judges: groups are counted in them, and a group's battles are those of its judges."""
+        data, table, cast = self.battles(judges=40, each=15)
+        model, page = self.path("m.json"), self.path("page.json")
+        self.ok("fit", data, "--voter", "judge", "--voters", table, "-k", 2, "--membership", "age", "--out", model)
+        self.refused(65, "--voters FILE", "report", model, "--data", data, "--out", page)
+        if caucus("report", "--help").returncode != 0:
+            self.skipTest("built without the report")
+        self.ok("report", model, "--data", data, "--voters", table, "--out", page, "--tables", self.path("tables"))
+        with open(page, encoding="utf-8") as file:
+            report = json.load(file)["models"][0]
+        assigned = self.ok("assign", model, data, "--voters", table, "--out", "-").stdout
+        labels = {row["voter"]: int(row["label"]) for row in csv.DictReader(assigned.splitlines())}
+        self.assertEqual(len(labels), 40)
+        memberships = report["memberships"]
+        self.assertEqual((memberships["of"], memberships["num_members"]), ("voters", 40))
+        for k in range(2):
+            judges = [name for name, label in labels.items() if label == k + 1]
+            self.assertEqual(memberships["groups"][k]["count"], len(judges))
+            battles = [battle for name in judges for battle in cast[name]]
+            counted = report["counted"]["groups"][k]
+            self.assertEqual(counted["num_rankings"], len(battles))
+            self.assertEqual(counted["first"], [sum(winner == item for winner, _ in battles) for item in report["items"]])
+        self.assertIn("The 40 voters fall into 2 groups.", report["sentences"])
+        for caveat in report["caveats"]:
+            self.assertNotIn("of the rankings belong", caveat)
+        self.assertIn("of the voters", next(row["words"] for row in report["diagnostics"] if row["name"] == "Clear memberships"))
+        with open(os.path.join(self.path("tables"), "memberships.csv"), encoding="utf-8") as file:
+            self.assertEqual(file.readline().strip().split(",")[2], "voters")
 
     def test_bad_input_is_named(self):
         data, table, cast = self.battles(judges=6)

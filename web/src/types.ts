@@ -154,7 +154,8 @@ export interface Pairs {
 }
 
 export interface Memberships {
-  num_rankings: number;
+  of: "rankings" | "voters"; // who belongs to groups
+  num_members: number;
   mean_certainty: number;
   groups: { count: number; very_sure: number; fairly_sure: number; unsure: number; bins: number[] }[];
   average?: number[][]; // per mille: rows the group assigned, columns the average membership

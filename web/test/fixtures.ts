@@ -77,7 +77,7 @@ export function mixture({ items = SUSHI, groups = 5, family = "pl", points = 300
     name: `${family}.json`, family, family_title: titles[family][0], family_words: titles[family][1], method: "em",
     sentences: [`The ${points * 1.5} rankings fall into ${groups} groups.`, "All groups like toro; they differ most on uni."],
     items, order, mean_place: overall, first_place: first, groups: made, pairs,
-    memberships: groups > 1 ? { num_rankings: points * 1.5, mean_certainty: 0.84, groups: made.map((g) => { const c = Math.round(g.weight * points * 1.5), v = Math.round(c * g.sure!), f = Math.round((c - v) * 0.7); return { count: c, very_sure: v, fairly_sure: f, unsure: c - v - f, bins: ascending(10).map((b) => Math.round((c * b) / 45)) }; }),
+    memberships: groups > 1 ? { of: "rankings", num_members: points * 1.5, mean_certainty: 0.84, groups: made.map((g) => { const c = Math.round(g.weight * points * 1.5), v = Math.round(c * g.sure!), f = Math.round((c - v) * 0.7); return { count: c, very_sure: v, fairly_sure: f, unsure: c - v - f, bins: ascending(10).map((b) => Math.round((c * b) / 45)) }; }),
       average: groups <= 30 ? made.map((_, k) => made.map((__, j) => (j === k ? 820 : Math.round(180 / (groups - 1))))) : undefined } : undefined,
     map,
     traces: [{ name: "log-likelihood", words: "The log-likelihood after each round. It should rise and level off.", chains: [{ name: "fit", values: ascending(40).map((i) => round(-70000 - 4000 * Math.exp(-i / 5))) }] }],

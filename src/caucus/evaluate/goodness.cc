@@ -332,8 +332,7 @@ StopReason fill_replicates(const GoodnessOptions& options, const char* phase, Co
     if (stopped) return;
     counts.replicates[r] = replicate(r);
     const std::lock_guard lock(speaking);
-    if (options.run != nullptr && !stopped)
-      stopped = options.run->report({phase, ++done, options.replicates, 0.0}, why) == Flow::stop;
+    if (options.run != nullptr && !stopped) stopped = options.run->report({phase, ++done, options.replicates}, why) == Flow::stop;
   });
   std::erase_if(counts.replicates, [](const std::vector<double>& one) { return one.empty(); });
   return counts.replicates.size() == static_cast<std::size_t>(options.replicates) ? StopReason::converged : why;

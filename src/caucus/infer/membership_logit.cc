@@ -331,23 +331,40 @@ std::vector<MembershipShare> membership_shares(const Membership& membership, con
   return result;
 }
 
-std::vector<std::string> effect_sentences(std::span<const MembershipEffect> effects) {
+LargestEffect largest_effect(std::span<const MembershipEffect> effects, std::size_t begin) {
+  const auto gain = [&](std::size_t i) { return effects[i].share_to - effects[i].share_from; };
+  LargestEffect found{begin, begin, begin};
+  for (std::size_t& i = found.end;
+       i < effects.size() && effects[i].term == effects[begin].term && effects[i].to == effects[begin].to; ++i) {
+    if (gain(i) > gain(found.best)) found.best = i;
+    if (gain(i) < gain(found.worst)) found.worst = i;
+  }
+  return found;
+}
+
+namespace {
+
+// How sure a difference is. Where its interval holds zero, the likelihood ratio of that level has the last word, if there is one.
+std::string how_sure(const MembershipEffect& one, const Membership& membership) {
+  if (one.low > 0.0) return fmt::format(" (by {:.0f} to {:.0f} points)", 100.0 * one.low, 100.0 * one.high);
+  for (const Membership::Test& test : membership.level_tests)
+    if (test.term == one.term && test.level == one.to && test.p_value < 0.05)
+      return test.p_value < 0.0005 ? std::string(" (clear, p < 0.0005, but the data hardly tell by how much)")
+                                   : fmt::format(" (clear, p = {:.3f}, but the data hardly tell by how much)", test.p_value);
+  return " (the data do not tell it from no difference)";
+}
+
+}  // namespace
+
+std::vector<std::string> effect_sentences(std::span<const MembershipEffect> effects, const Membership& membership) {
   std::vector<std::string> sentences;
   for (std::size_t i = 0; i < effects.size();) {
-    // The groups of one pair of values are adjacent.
-    std::size_t end = i, best = i;
-    for (; end < effects.size() && effects[end].term == effects[i].term && effects[end].to == effects[i].to; ++end)
-      if (effects[end].share_to - effects[end].share_from > effects[best].share_to - effects[best].share_from) best = end;
-    std::size_t worst = i;
-    for (std::size_t j = i; j < end; ++j)
-      if (effects[j].share_to - effects[j].share_from < effects[worst].share_to - effects[worst].share_from) worst = j;
+    const auto [end, best, worst] = largest_effect(effects, i);
     const MembershipEffect& one = effects[best];
     std::string text =
         fmt::format("{} {} instead of {}: group {} rather than group {}, {:.0f} % instead of {:.0f} %", one.term, one.to, one.from,
                     one.group + 1, effects[worst].group + 1, 100.0 * one.share_to, 100.0 * one.share_from);
-    if (one.low != one.high)
-      text += one.low > 0.0 ? fmt::format(" (by {:.0f} to {:.0f} points)", 100.0 * one.low, 100.0 * one.high)
-                            : " (the data do not tell it from no difference)";
+    if (one.low != one.high) text += how_sure(one, membership);
     sentences.push_back(std::move(text));
     i = end;
   }

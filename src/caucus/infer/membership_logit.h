@@ -76,7 +76,12 @@ struct MembershipEffect {
 };
 // Categories against the reference; numbers at their upper against their lower quartile.
 std::vector<MembershipEffect> membership_effects(const Membership& membership, const Dataset& data);
+// Of the effects of one pair of values, which are adjacent: the group that gains most. [begin, end) of the pair that begins there.
+struct LargestEffect {
+  std::size_t end, best, worst;
+};
+LargestEffect largest_effect(std::span<const MembershipEffect> effects, std::size_t begin);
 // "Area = rural instead of city: group 2 31 % instead of 18 % (+6 to +20 points)": the clearest difference of each pair.
-std::vector<std::string> effect_sentences(std::span<const MembershipEffect> effects);
+std::vector<std::string> effect_sentences(std::span<const MembershipEffect> effects, const Membership& membership);
 
 }  // namespace caucus

@@ -149,10 +149,19 @@ class Multistart {
       }
       ++times_moved_;
       if (points.empty()) return;
-      std::vector<Solution> tried(points.size());
-      parallel_for(points.size(), plan_.threads, [&](std::size_t p) { tried[p] = problem_.attempt(points[p]); });
-      for (const Solution& solution : tried) note(solution);
+      // The first that is told to stop is the last that is tried: with a hundred groups there are hundreds of them.
+      std::vector<std::optional<Solution>> attempts(points.size());
+      std::atomic<bool> stop = false;
+      parallel_for(points.size(), plan_.threads, [&](std::size_t p) {
+        if (stop) return;
+        attempts[p] = problem_.attempt(points[p]);
+        if (problem_.stopped(*attempts[p])) stop = true;
+      });
+      for (const auto& solution : attempts)
+        if (solution) note(*solution);
       if (stopped_) return;
+      std::vector<Solution> tried;
+      for (auto& solution : attempts) tried.push_back(std::move(*solution));
       std::ranges::stable_sort(tried, std::greater(), [&](const Solution& solution) { return problem_.value(solution); });
       tried.resize(std::min(tried.size(), followed));
       parallel_for(tried.size(), plan_.threads, [&](std::size_t p) { tried[p] = problem_.finish(std::move(tried[p])); });

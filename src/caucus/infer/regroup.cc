@@ -14,8 +14,8 @@ std::size_t draw(std::span<const double> chances, RandomStream& random) {
 
 }  // namespace
 
-Regrouper::Regrouper(const RankingSet& rankings, std::size_t num_items, Unranked unranked)
-    : rankings_(rankings), num_items_(num_items), unranked_(unranked), same_length_(num_items + 1, 0.0) {
+Regrouper::Regrouper(const RankingSet& rankings, std::size_t num_items, Unranked unranked, std::function<bool()> stop)
+    : rankings_(rankings), num_items_(num_items), unranked_(unranked), stop_(std::move(stop)), same_length_(num_items + 1, 0.0) {
   for (std::size_t i = 0; i < rankings.size(); ++i) same_length_[rankings.length(i)] += rankings.weight(i);
 }
 
@@ -62,7 +62,7 @@ std::vector<std::uint32_t> Regrouper::around_ballots(std::size_t num_groups, std
   std::vector<double> nearest(count, infinity), chances(count);
   const std::vector<double> base =
       expected.empty() ? std::vector<double>(rankings_.weights().begin(), rankings_.weights().end()) : surprise(expected);
-  for (std::size_t k = 0; k < num_groups; ++k) {
+  for (std::size_t k = 0; k < num_groups && !(k > 0 && stop_ && stop_()); ++k) {
     for (std::size_t i = 0; i < count; ++i) chances[i] = base[i] * (k == 0 ? 1.0 : nearest[i]);
     const std::vector<double> distance = distances(draw(chances, random));
     for (std::size_t i = 0; i < count; ++i)
@@ -99,6 +99,7 @@ std::vector<Regrouping> Regrouper::moves(const Standing& standing, std::size_t n
     }
     for (std::size_t split = 0; split < num; ++split) {
       if (split == gone) continue;
+      if (stop_ && stop_()) return result;
       for (std::size_t i = 0; i < count; ++i) chances[i] = rankings_.weight(i) * share(i, split);
       const std::vector<double> from_one = distances(draw(chances, random));
       for (std::size_t i = 0; i < count; ++i) chances[i] *= from_one[i];

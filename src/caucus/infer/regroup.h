@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -47,7 +48,8 @@ RankingSet draw_by_weight(const RankingSet& rankings, std::size_t count, RandomS
 
 class Regrouper {
  public:
-  Regrouper(const RankingSet& rankings, std::size_t num_items, Unranked unranked);
+  // Where `stop` says so, labels and moves are fewer than asked for.
+  Regrouper(const RankingSet& rankings, std::size_t num_items, Unranked unranked, std::function<bool()> stop = {});
 
   // Every ranking to the nearest of K ballots, drawn as in k-means++ (Arthur & Vassilvitskii 2007) under Spearman's distance; with
   // `expected` (log probabilities under a fit, of one group say) among ballots that occur more often than it expects.
@@ -70,6 +72,7 @@ class Regrouper {
   const RankingSet& rankings_;
   std::size_t num_items_;
   Unranked unranked_;
+  std::function<bool()> stop_;
   std::vector<double> same_length_;  // [length]: weight of rankings of that length
 };
 

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string_view>
 
@@ -15,7 +16,9 @@ struct Progress {
   std::string_view phase;  // "em", "start 3 of 10", "sweep"
   int iteration = 0;
   int limit = 0;
-  double objective = 0.0;
+  double objective = no_number;  // what the phase makes larger; no number where there is none
+
+  static constexpr double no_number = std::numeric_limits<double>::quiet_NaN();
 };
 
 enum class Flow { proceed, stop };

@@ -177,14 +177,14 @@ class CsvRankings {
   // A cell where a rank, a rating or a winner should be, and nothing is.
   bool is_nothing(std::string_view text) const { return names_nobody(text) || matches_any(text, options_.drop); }
 
-  // The item of a cell, decided once per distinct cell; none where it names nobody, which is counted.
+  // The item of a cell, decided once per distinct cell; none where it names nobody, which is counted, or somebody who is left out.
   ItemId item_in(std::string_view text) {
     const std::size_t seen = cells_seen_.insert(text);
     if (seen == item_of_.size()) item_of_.push_back(is_item(text) ? index_.insert(text) : ItemIndex::none);
-    if (seen == is_overvote_.size()) is_overvote_.push_back(is_overvote(text) ? 1 : 0);
-    if (item_of_[seen] == ItemIndex::none) {
+    if (seen == named_.size()) named_.push_back(named_in(text));
+    if (item_of_[seen] == ItemIndex::none && named_[seen] != Named::somebody) {
       if (!text.empty()) ++num_dropped_cells_;
-      (is_overvote_[seen] != 0 ? overvoted_ : place_left_) = true;
+      (named_[seen] == Named::too_many ? overvoted_ : place_left_) = true;
     } else {
       skipped_ = skipped_ || place_left_;
     }
@@ -558,7 +558,8 @@ class CsvRankings {
     if (num_dropped_cells_ > 0) {
       std::vector<std::string> words;
       for (std::size_t i = 0; i < item_of_.size() && words.size() < 5; ++i)
-        if (item_of_[i] == ItemIndex::none && !cells_seen_.names()[i].empty()) words.push_back(show_text(cells_seen_.names()[i]));
+        if (item_of_[i] == ItemIndex::none && named_[i] != Named::somebody && !cells_seen_.names()[i].empty())
+          words.push_back(show_text(cells_seen_.names()[i]));
       data.warnings.push_back(
           fmt::format("{} cells that name no item were dropped: {}", num_dropped_cells_, fmt::join(words, ", ")));
     }
@@ -582,7 +583,7 @@ class CsvRankings {
   std::vector<ItemId> item_of_;
   BallotRows rows_;
   std::vector<std::string> warnings_;
-  std::vector<std::uint8_t> is_overvote_;                          // of each distinct cell
+  std::vector<Named> named_;                                       // of each distinct cell
   bool overvoted_ = false, place_left_ = false, skipped_ = false;  // of the ballot that is read
   BallotFacts facts_;
   std::size_t num_dropped_cells_ = 0;

@@ -1,6 +1,7 @@
 // Words that stand where an item would and name nobody: one list for every layout.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,6 +15,11 @@ bool names_nobody(std::string_view cell);
 
 // Of these, two marks where one belongs: "overvote", "Over vote", ...
 bool is_overvote(std::string_view cell);
+
+enum class Named : std::uint8_t { somebody, nobody, too_many };
+inline Named named_in(std::string_view cell) {
+  return is_overvote(cell) ? Named::too_many : names_nobody(cell) ? Named::nobody : Named::somebody;
+}
 
 // Does the name of an item contain such a word ("Overvote - 2", "ballot exhausted")? Then a person should look at it.
 bool resembles_nobody(std::string_view name);

@@ -233,6 +233,16 @@ TEST(CsvWide, CastVoteRecords) {
   EXPECT_EQ(parse("rank1,rank2\nAnn,Write-in-7\novervote,Ann\n", "x.csv", options).items, (Strings{"Ann", "overvote"}));
 }
 
+// An item that is left out was named all the same: its cells are neither words that name nobody nor places left empty.
+TEST(CsvWide, DroppedItemsAreNoBlankCells) {
+  ReadOptions options;
+  options.drop = {"Write-in*"};
+  const Dataset data = parse("rank1,rank2,rank3\nWrite-in 1,Ann,skipped\nAnn,Write-in 2,Bo\nBo,skipped,Ann\n", "x.csv", options);
+  EXPECT_EQ(rows(data), (Strings{"1 Ann", "1 Ann>Bo", "1 Bo>Ann"}));
+  EXPECT_TRUE(warned(data, "2 cells that name no item were dropped: 'skipped'"));
+  EXPECT_EQ(data.facts.skipped, 1.0);
+}
+
 // Blank ballots as "row:weight", rows from 1 as in the file.
 Strings blanks(const Dataset& data) {
   Strings found;

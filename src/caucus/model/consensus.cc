@@ -26,7 +26,7 @@ std::vector<ItemId> borda_order(const PairMatrix& pairs) {
   return order;
 }
 
-void insertion_search(std::vector<ItemId>& order, const PairMatrix& pairs) {
+void insertion_search(std::vector<ItemId>& order, const PairMatrix& pairs, const std::function<bool()>& stop) {
   const std::size_t n = order.size();
   // A gain below this is rounding.
   double scale = 0.0;
@@ -38,6 +38,7 @@ void insertion_search(std::vector<ItemId>& order, const PairMatrix& pairs) {
   for (int round = 0; round < most_rounds && improved; ++round) {
     improved = false;
     for (std::size_t from = 0; from < n; ++from) {
+      if (from % 32 == 0 && stop && stop()) return;
       const ItemId item = order[from];
       double change = 0.0, best = -least_gain;
       std::size_t target = from;
@@ -94,7 +95,7 @@ Consensus find_consensus(const PairMatrix& pairs, ConsensusMethod method, const 
   Consensus result;
   if (method == ConsensusMethod::borda || method == ConsensusMethod::local) {
     result.order = borda_order(pairs);
-    if (method == ConsensusMethod::local) insertion_search(result.order, pairs);
+    if (method == ConsensusMethod::local) insertion_search(result.order, pairs, limits.stop);
     result.lower_bound = pair_minimum(pairs);
     result.cost = consensus_cost(result.order, pairs);
     result.optimal = result.cost <= result.lower_bound * (1.0 + 1e-15);

@@ -40,8 +40,8 @@ double consensus_cost(std::span<const ItemId> order, const PairMatrix& pairs);
 
 // By weight won minus weight lost. O(n^2).
 std::vector<ItemId> borda_order(const PairMatrix& pairs);
-// Moves single items to their best place until nothing gains. O(n^2) per sweep.
-void insertion_search(std::vector<ItemId>& order, const PairMatrix& pairs);
+// Moves single items to their best place until nothing gains, or `stop` says so. O(n^2) per sweep.
+void insertion_search(std::vector<ItemId>& order, const PairMatrix& pairs, const std::function<bool()>& stop = {});
 
 // Exact: the majority graph is cut into strongly connected components; each is solved by A* over the sets of items placed
 // first (Meila et al. 2007 search over prefixes; sets are fewer), with a bound from a packing of majority cycles. `automatic`

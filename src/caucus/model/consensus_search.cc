@@ -331,7 +331,7 @@ Solved solve_component(const PairMatrix& pairs, std::span<const ItemId> items, c
   };
   if (limits.stop && limits.stop()) {  // nothing of order n^3 any more
     std::vector<ItemId> quick = borda_order(local);
-    insertion_search(quick, local);
+    insertion_search(quick, local, limits.stop);
     solved.order.assign(quick.begin(), quick.end());
     solved.excess = excess_of(quick);
     return solved;
@@ -341,7 +341,7 @@ Solved solve_component(const PairMatrix& pairs, std::span<const ItemId> items, c
 
   // Two starts for a good incumbent: Borda, and the order of what the packing left over, which has no cycles.
   std::vector<ItemId> incumbent = borda_order(local);
-  insertion_search(incumbent, local);
+  insertion_search(incumbent, local, limits.stop);
   PairMatrix left_over(n);
   std::copy(rest.value.begin(), rest.value.end(), left_over.values().begin());
   std::vector<ItemId> other;
@@ -358,7 +358,7 @@ Solved solve_component(const PairMatrix& pairs, std::span<const ItemId> items, c
     done[pick] = true;
     other.push_back(static_cast<ItemId>(pick));
   }
-  insertion_search(other, local);
+  insertion_search(other, local, limits.stop);
   if (excess_of(other) < excess_of(incumbent)) incumbent = other;
 
   const double excess = excess_of(incumbent);

@@ -8,7 +8,8 @@
 namespace caucus::report {
 
 std::vector<std::string> caveats(const FitSummary& summary, std::size_t num_groups, bool given,
-                                 const std::vector<std::string>& misfits, std::optional<double> share_sure) {
+                                 const std::vector<std::string>& misfits, std::optional<double> share_sure,
+                                 std::string_view members) {
   std::vector<std::string> texts;
   if (was_cut_short(summary.stop_reason))
     texts.push_back("The fit was stopped before it had settled: the groups may still change with more time.");
@@ -27,7 +28,8 @@ std::vector<std::string> caveats(const FitSummary& summary, std::size_t num_grou
   if (given)
     texts.push_back(fmt::format("The number of groups, {}, was set by hand; 'caucus select' compares it with others.", num_groups));
   if (share_sure && num_groups > 1 && *share_sure < 0.3)
-    texts.push_back(fmt::format("Only {} of the rankings belong to one group clearly: the groups overlap.", percent(*share_sure)));
+    texts.push_back(
+        fmt::format("Only {} of the {} belong to one group clearly: the groups overlap.", percent(*share_sure), members));
   return texts;
 }
 

@@ -35,6 +35,9 @@ Json data_json(const Dataset& data) {
   std::vector<std::string> sentences;
   sentences.push_back(fmt::format("{} rankings of {} items; {} of them are different.", whole(total), whole(static_cast<double>(n)),
                                   whole(static_cast<double>(data.rankings.size()))));
+  if (data.voters.share())
+    sentences.push_back(fmt::format("They come from {} voters, each of whom belongs to one group with all rankings.",
+                                    whole(data.voters.total_weight())));
   if (found.complete)
     sentences.push_back("Every ranking lists all items.");
   else if (found.kind == DataKind::pairwise)
@@ -217,7 +220,7 @@ Ending ending(const FitSummary& summary) {
 
 }  // namespace
 
-Json diagnostics_json(const FitSummary& summary, const FittedModel* model, const VoterView* voters, const Dataset* data) {
+Json diagnostics_json(const FitSummary& summary, const FittedModel* model, const VoterView* voters) {
   Json rows = Json::array();
   const auto add = [&](const std::string& name, const std::string& value, const std::string& words,
                        std::optional<bool> good = std::nullopt) {
@@ -266,12 +269,9 @@ Json diagnostics_json(const FitSummary& summary, const FittedModel* model, const
                                                 : "fewer than 100: run longer for intervals you can lean on.",
             *one.effective_sample_size >= 100.0);
     }
-  if (voters != nullptr && data != nullptr && model != nullptr && model->num_components() > 1) {
-    double sure = 0.0;
-    for (std::size_t i = 0; i < voters->label.size(); ++i) sure += voters->certainty[i] >= 0.9 ? data->rankings.weight(i) : 0.0;
-    add("Clear memberships", percent(sure / std::max(1e-300, data->rankings.total_weight())),
-        "of the rankings belong to their group with probability 0.9 or more.");
-  }
+  if (voters != nullptr && model != nullptr && model->num_components() > 1)
+    add("Clear memberships", percent(voters->sure() / std::max(1e-300, voters->total())),
+        fmt::format("of the {} belong to their group with probability 0.9 or more.", voters->members()));
   if (summary.loglik_is_estimated) add("Normaliser", "estimated", "the likelihood may not be compared with other families.", false);
   if (summary.regularization && *summary.regularization > 0.0)
     add("Regularization", fmt::format("{:.3g}", *summary.regularization),

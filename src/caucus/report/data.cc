@@ -142,35 +142,31 @@ report::Nouns nouns_of(const ReportRequest& request) {
   return nouns;
 }
 
-// The group of each distinct ranking; none where there is one group.
+// The group of each distinct ranking as they are counted; none where there is one group.
 std::span<const std::uint32_t> group_labels(const Parts& parts) {
-  return parts.view.groups.size() > 1 ? std::span<const std::uint32_t>(parts.voters.label) : std::span<const std::uint32_t>();
+  return parts.view.groups.size() > 1 ? std::span<const std::uint32_t>(parts.voters.ballot_label)
+                                      : std::span<const std::uint32_t>();
 }
 
-// Of all rankings, those that belong to their group with probability 0.9 or more.
+const Dataset& counted_data(const Parts& parts) { return group_labels(parts).empty() ? *parts.data : *parts.voters.ballots; }
+
+// Of all members, those that belong to their group with probability 0.9 or more.
 std::optional<double> share_sure(const Parts& parts) {
   if (group_labels(parts).empty()) return std::nullopt;
-  double sure = 0.0;
-  for (std::size_t i = 0; i < parts.voters.label.size(); ++i)
-    sure += parts.voters.certainty[i] >= 0.9 ? parts.data->rankings.weight(i) : 0.0;
-  return sure / std::max(1e-300, parts.data->rankings.total_weight());
+  return parts.voters.sure() / std::max(1e-300, parts.voters.total());
 }
 
 // Counts what the data hold and puts the groups into words.
 void describe(const ReportRequest& request, const ReportModel& one, Parts& parts) {
   const std::size_t k_all = parts.view.groups.size();
-  if (parts.data != nullptr) parts.counted = report::count_rankings(*parts.data, group_labels(parts), k_all);
+  if (parts.data != nullptr) parts.counted = report::count_rankings(counted_data(parts), group_labels(parts), k_all);
   for (std::size_t k = 0; k < k_all; ++k) {
     report::GroupFacts facts{group_name(one.facts.group_names, k), {}};
     if (&one == &request.models.front() && k < request.names.size() && !request.names[k].empty()) facts.name = request.names[k];
     if (!group_labels(parts).empty()) {
-      double very = 0.0, all = 0.0;
-      for (std::size_t i = 0; i < parts.voters.label.size(); ++i) {
-        if (parts.voters.label[i] != k) continue;
-        all += parts.data->rankings.weight(i);
-        if (parts.voters.certainty[i] >= 0.9) very += parts.data->rankings.weight(i);
-      }
-      if (all > 0.0) facts.sure = very / all;
+      double all = 0.0;
+      for (std::size_t i = 0; i < parts.voters.label.size(); ++i) all += parts.voters.label[i] == k ? parts.voters.weight[i] : 0.0;
+      if (all > 0.0) facts.sure = parts.voters.sure(k) / all;
     }
     parts.facts.push_back(std::move(facts));
   }
@@ -184,10 +180,10 @@ Json composition_json(const Parts& parts) {
   Json columns = Json::array();
   if (group_labels(parts).empty()) return columns;
   const std::size_t k_all = parts.view.groups.size();
-  const bool by_voter = !parts.voters.of_voter.empty();
+  const bool by_voter = parts.voters.by_voter;
   const std::size_t num_members = by_voter ? parts.data->voters.size() : parts.data->rankings.num_rows();
   for (const Column& column : by_voter ? voter_columns(*parts.data) : parts.data->covariates) {
-    const GroupShares found = by_voter ? voter_shares(*parts.data, parts.voters.of_voter, k_all, column.name)
+    const GroupShares found = by_voter ? voter_shares(*parts.data, parts.voters.probabilities, k_all, column.name)
                                        : group_shares(*parts.data, parts.voters.probabilities, k_all, column.name);
     const std::size_t num_values = found.values.size();
     if (num_values < 2 || num_values > num_members / 2) continue;
@@ -243,7 +239,7 @@ void add_warning(Json& warnings, const ReportModel& one, const std::string& text
 void add_regression(const ReportRequest& request, const ReportModel& one, Json& json) {
   const ClassScores* scores = &one == &request.models.front() && request.class_scores ? &*request.class_scores : nullptr;
   Json regression = report::regression_json(*one.regression, one.path, scores);
-  json["diagnostics"] = report::diagnostics_json(one.summary, nullptr, nullptr, nullptr);
+  json["diagnostics"] = report::diagnostics_json(one.summary, nullptr, nullptr);
   json["sentences"] = report::regression_sentences(regression);
   const char* where =
       regression.contains("scored_on_fitted_data") ? "on the data it was fitted to." : "on the data given with this report.";
@@ -259,14 +255,13 @@ void look_at(const ReportRequest& request, const ReportModel& one, Parts& parts,
   if (request.data != nullptr) {
     parts.data = std::make_shared<Dataset>(match_items(*request.data, one.model->items()));
     one.model->check(*parts.data);
-    parts.voters = report::view_voters(*one.model, *parts.data, request.threads);
+    parts.voters = report::view_voters(*one.model, parts.data, request.threads);
     // Orders that voters blend have no weights of their own: they take them from the memberships.
     if (one.model->blends_groups() && k_all > 1 && one.model->num_components() == k_all) {
       for (report::GroupView& group : parts.view.groups) group.weight = 0.0;
       for (std::size_t i = 0; i < parts.voters.label.size(); ++i)
         for (std::size_t k = 0; k < k_all; ++k)
-          parts.view.groups[k].weight +=
-              parts.data->rankings.weight(i) * parts.voters.probabilities[i * k_all + k] / parts.data->rankings.total_weight();
+          parts.view.groups[k].weight += parts.voters.weight[i] * parts.voters.probabilities[i * k_all + k] / parts.voters.total();
     }
     // Groups that the file does not describe one by one (a kernel on every ballot) are no groups to speak of.
     if (one.model->num_components() != k_all) parts.voters = {};
@@ -292,9 +287,11 @@ void add_groups(const ReportRequest& request, const ReportModel& one, const Part
   for (std::size_t k = 0; k < parts.num_shown; ++k) json["groups"].push_back(group_json(parts, k, full));
   if (!parts.view.pair_items.empty() && n > 1) json["pairs"] = pairs_json(parts);
   if (one.facts.models_ties) json["probabilities_how"] = "Probabilities are among rankings without ties.";
-  const double num_rankings = request.data != nullptr ? request.data->rankings.total_weight() : one.summary.num_rankings;
+  double num_members = request.data != nullptr ? request.data->rankings.total_weight() : one.summary.num_rankings;
+  report::Nouns nouns = nouns_of(request);
+  if (parts.voters.by_voter) num_members = parts.voters.total(), nouns.rankings = nouns.voters;
   json["sentences"] =
-      report::model_sentences(parts.view, parts.counted ? &*parts.counted : nullptr, parts.facts, num_rankings, nouns_of(request));
+      report::model_sentences(parts.view, parts.counted ? &*parts.counted : nullptr, parts.facts, num_members, nouns);
   if (const Membership* known = one.model->membership()) {
     json["membership"] = report::membership_json(*known, parts.data.get(), parts.num_shown);
     for (std::string& sentence : report::membership_sentences(json["membership"])) json["sentences"].push_back(std::move(sentence));
@@ -305,19 +302,19 @@ void add_groups(const ReportRequest& request, const ReportModel& one, const Part
   json["counted"] = report::counted_json(*parts.counted, parts.view.pair_items);
   if (parts.counted->battles && !parts.view.groups[0].utilities.empty()) json["leaderboard"] = leaderboard(json["groups"]);
   if (Json columns = composition_json(parts); !columns.empty()) json["composition"] = std::move(columns);
-  if (Json election = report::election_json(*parts.data, group_labels(parts), parts.num_shown, request.election);
+  if (Json election = report::election_json(counted_data(parts), group_labels(parts), parts.num_shown, request.election);
       !election.is_null())
     json["election"] = std::move(election);
 }
 
 void add_voters(const ReportRequest& request, const Parts& parts, std::size_t max_points, Json& json) {
-  if (parts.view.groups.size() > 1) json["memberships"] = report::memberships_json(parts.voters, *parts.data, parts.num_shown);
+  if (parts.view.groups.size() > 1) json["memberships"] = report::memberships_json(parts.voters, parts.num_shown);
   // A battle says one thing: all there is to map are pairs.
   if (parts.view.items.size() <= 2 || traits(*parts.data).kind == DataKind::pairwise) return;
   report::VoterView shown = parts.voters;
-  for (std::uint32_t& label : shown.label) label = std::min(label, static_cast<std::uint32_t>(parts.num_shown - 1));
-  const report::BallotMap map = report::map_ballots(*parts.data, max_points, request.seed);
-  if (map.rankings.size() > 1) json["map"] = report::map_json(map, shown, *parts.data);
+  for (std::uint32_t& label : shown.ballot_label) label = std::min(label, static_cast<std::uint32_t>(parts.num_shown - 1));
+  const report::BallotMap map = report::map_ballots(*shown.ballots, max_points, request.seed);
+  if (map.rankings.size() > 1) json["map"] = report::map_json(map, shown);
 }
 
 Json one_model_json(const ReportRequest& request, const ReportModel& one, Parts& parts, std::size_t max_points, Json& warnings) {
@@ -340,7 +337,7 @@ Json one_model_json(const ReportRequest& request, const ReportModel& one, Parts&
   look_at(request, one, parts, warnings);
   add_groups(request, one, parts, json);
   const bool voters = !parts.voters.label.empty();
-  json["diagnostics"] = report::diagnostics_json(one.summary, one.model.get(), voters ? &parts.voters : nullptr, parts.data.get());
+  json["diagnostics"] = report::diagnostics_json(one.summary, one.model.get(), voters ? &parts.voters : nullptr);
   if (voters) add_voters(request, parts, max_points, json);
   std::vector<std::string> misfits;
   if (parts.data != nullptr) {
@@ -354,7 +351,7 @@ Json one_model_json(const ReportRequest& request, const ReportModel& one, Parts&
   const std::size_t k_all = parts.view.groups.size();
   if (Json clusters = report::clusters_json(one.summary, k_all); !clusters.is_null()) json["clusters"] = std::move(clusters);
   const bool given = k_all > 1 && !one.selection && (!one.summary.posterior || one.summary.posterior->num_groups.empty());
-  json["caveats"] = report::caveats(one.summary, k_all, given, misfits, share_sure(parts));
+  json["caveats"] = report::caveats(one.summary, k_all, given, misfits, share_sure(parts), parts.voters.members());
   return json;
 }
 
@@ -373,14 +370,15 @@ Json change_json(const ReportRequest& request, const std::vector<Parts>& parts, 
   Json json = {{"from", from}, {"to", to}, {"sentences", Json::array()}, {"match", Json::array()}};
   const auto say = [&](const std::string& text) { json["sentences"].push_back(text); };
   if (ka != kb) say(fmt::format("{} has {} groups, {} has {}.", name_a, ka, name_b, kb));
-  // Both were made from the same data set, so distinct rankings stand in the same order.
-  const bool shared = !a.voters.label.empty() && a.voters.label.size() == b.voters.label.size();
+  // Both were made from the same data set, so voters and distinct rankings stand in the same order.
+  const bool shared =
+      !a.voters.label.empty() && a.voters.label.size() == b.voters.label.size() && a.voters.by_voter == b.voters.by_voter;
   std::vector<double> cross(ka * kb, 0.0), size(kb, 0.0);
   if (shared) {
     double kept = 0.0;
     for (std::size_t i = 0; i < a.voters.label.size(); ++i) {
       if (a.voters.label[i] >= ka || b.voters.label[i] >= kb) continue;
-      const double w = a.data->rankings.weight(i);
+      const double w = a.voters.weight[i];
       cross[a.voters.label[i] * kb + b.voters.label[i]] += w;
       size[b.voters.label[i]] += w;
     }
@@ -395,8 +393,8 @@ Json change_json(const ReportRequest& request, const std::vector<Parts>& parts, 
       const bool same = share >= 0.5;
       json["match"].push_back(same ? static_cast<int>(best) : -1);
       if (c >= 8) continue;
-      say(same ? fmt::format("Group {} of {} is mostly group {} of {} ({} of its rankings).", c + 1, name_b, best + 1, name_a,
-                             percent(share))
+      say(same ? fmt::format("Group {} of {} is mostly group {} of {} ({} of its {}).", c + 1, name_b, best + 1, name_a,
+                             percent(share), a.voters.members())
                : fmt::format("Group {} of {} is drawn from several groups of {}; the largest part, {}, comes from group {}.", c + 1,
                              name_b, name_a, percent(share), best + 1));
     }

@@ -312,9 +312,9 @@ TEST(ReportData, ASamplerThatEndedAsToldIsNoLimit) {
   FitSummary summary;
   summary.loglik = -10.0;
   summary.stop_reason = StopReason::iteration_limit;
-  EXPECT_EQ(report::diagnostics_json(summary, nullptr, nullptr, nullptr)[0]["good"], false);
+  EXPECT_EQ(report::diagnostics_json(summary, nullptr, nullptr)[0]["good"], false);
   summary.posterior.emplace();
-  const Json row = report::diagnostics_json(summary, nullptr, nullptr, nullptr)[0];
+  const Json row = report::diagnostics_json(summary, nullptr, nullptr)[0];
   EXPECT_EQ(row["value"], "all rounds done");
   EXPECT_FALSE(row.contains("good"));
 }

@@ -33,7 +33,7 @@ Json membership_json(const Membership& membership, const Dataset* data, std::siz
     std::vector<MembershipEffect> own;
     for (const MembershipEffect& effect : effects)
       if (effect.term == term.name) own.push_back(effect);
-    one["words"] = effect_sentences(own);
+    one["words"] = effect_sentences(own, membership);
     for (const MembershipShare& share : shares) {
       if (share.term != term.name || share.group >= num_groups) continue;
       if (share.group == 0) one["values"].push_back({{"value", share.value}, {"groups", Json::array()}});

@@ -3,10 +3,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "caucus/data/dataset.h"
@@ -64,15 +66,25 @@ struct ModelView {
 // Every group and all voters together, as the model sees them.
 ModelView view_model(const FittedModel& model, std::uint64_t seed, int threads);
 
-// Memberships of the rankings in the data, summed up.
+// Who belongs to which group. Members are the voters where somebody casts several rankings, else the distinct rankings.
 struct VoterView {
-  std::vector<double> of_voter;       // memberships by voter, where voters are what belongs to groups; else empty
-  std::vector<double> probabilities;  // K per distinct ranking
-  std::vector<std::uint32_t> label;   // of each distinct ranking
+  bool by_voter = false;
+  std::vector<double> probabilities;  // K per member
+  std::vector<std::uint32_t> label;   // of each member
   std::vector<double> certainty;      // the label's probability
+  std::vector<double> weight;
+  // The rankings as groups cast them: the data, or where voters are the members the same rankings once per group that cast them.
+  std::shared_ptr<const Dataset> ballots;
+  std::vector<std::uint32_t> ballot_label;  // of each distinct ranking there
+  std::vector<double> ballot_certainty;     // mean of those who cast it
+
+  std::string_view members() const { return by_voter ? "voters" : "rankings"; }
+  double total() const { return sum(weight); }
+  // Weight of the members with probability 0.9 or more, of one group or of all.
+  double sure(std::optional<std::size_t> group = {}) const;
 };
-VoterView view_voters(const FittedModel& model, const Dataset& data, int threads);
-Json memberships_json(const VoterView& voters, const Dataset& data, std::size_t num_groups);
+VoterView view_voters(const FittedModel& model, std::shared_ptr<const Dataset> data, int threads);
+Json memberships_json(const VoterView& voters, std::size_t num_groups);
 
 // A map of the ballots: the two directions in which signs of item pairs vary most.
 struct BallotMap {
@@ -82,7 +94,7 @@ struct BallotMap {
   std::size_t num_items = 0;  // whose pairs were looked at
 };
 BallotMap map_ballots(const Dataset& data, std::size_t max_points, std::uint64_t seed);
-Json map_json(const BallotMap& map, const VoterView& voters, const Dataset& data);
+Json map_json(const BallotMap& map, const VoterView& voters);
 
 Json data_json(const Dataset& data);
 // Parametric bootstrap (evaluate/goodness.h) on at most 5000 ballots. Null where the data cannot be checked, with the reason in
@@ -99,7 +111,7 @@ struct Strengths {
 Json leaderboard_json(std::span<const Strengths> groups);
 Json traces_json(const FitSummary& summary);
 // model: nullptr for a regression; voters and data: nullptr without rankings.
-Json diagnostics_json(const FitSummary& summary, const FittedModel* model, const VoterView* voters, const Dataset* data);
+Json diagnostics_json(const FitSummary& summary, const FittedModel* model, const VoterView* voters);
 // Null where the number of groups was fixed.
 Json clusters_json(const FitSummary& summary, std::size_t num_groups);
 Json regression_json(const pl_regression::Fitted& model, const std::vector<pl_regression::PathPoint>& path,
@@ -115,7 +127,8 @@ FamilyWords family_words(const std::string& family);
 // What a reader must know first, gravest first. given: the number of groups was set by hand; misfits: what the check of the fit
 // found wrong; share_sure: of the rankings, those that belong to their group with probability 0.9 or more.
 std::vector<std::string> caveats(const FitSummary& summary, std::size_t num_groups, bool given,
-                                 const std::vector<std::string>& misfits, std::optional<double> share_sure);
+                                 const std::vector<std::string>& misfits, std::optional<double> share_sure,
+                                 std::string_view members = "rankings");
 std::vector<std::string> selection_sentences(const SelectionFacts& selection);
 // The same without the criterion's name, to open a page with: what was chosen among what, and why if `select` says.
 std::vector<std::string> selection_words(const SelectionFacts& selection);

@@ -220,7 +220,8 @@ void add_members(const Model& model) {
   const Json& memberships = at(model.json, "memberships");
   for (std::size_t k = 0; k < at(memberships, "groups").size(); ++k) {
     const Json& group = memberships["groups"][k];
-    model.tables.row("memberships", {"model", "group", "rankings", "very_sure", "fairly_sure", "unsure"},
+    const char* members = memberships["of"] == "voters" ? "voters" : "rankings";
+    model.tables.row("memberships", {"model", "group", members, "very_sure", "fairly_sure", "unsure"},
                      {model.name, model.group(k), group["count"], group["very_sure"], group["fairly_sure"], group["unsure"]});
   }
 }

@@ -11,21 +11,92 @@
 
 namespace caucus::report {
 
-VoterView view_voters(const FittedModel& model, const Dataset& data, int threads) {
+double VoterView::sure(std::optional<std::size_t> group) const {
+  double result = 0.0;
+  for (std::size_t i = 0; i < label.size(); ++i)
+    if (certainty[i] >= 0.9 && (!group || label[i] == *group)) result += weight[i];
+  return result;
+}
+
+namespace {
+
+// A set of rankings that may hold one several times, which a builder would merge.
+struct Copies {
+  std::vector<std::uint64_t> offsets{0};
+  std::vector<ItemId> items;
+  std::vector<std::uint8_t> ends;
+  std::vector<double> weights;
+
+  void add(RankingView ranking, double weight) {
+    items.insert(items.end(), ranking.items().begin(), ranking.items().end());
+    for (std::size_t i = 0; i < ranking.size(); ++i) ends.push_back(ranking.ends_group(i) ? 1 : 0);
+    offsets.push_back(items.size());
+    weights.push_back(weight);
+  }
+  static RankingSet set_of(std::shared_ptr<const Copies> all) {
+    RankingArrays arrays;
+    arrays.offsets = all->offsets;
+    arrays.items = all->items;
+    if (std::ranges::find(all->ends, std::uint8_t{0}) != all->ends.end()) arrays.group_ends = all->ends;
+    arrays.weights = all->weights;
+    arrays.total_weight = sum(all->weights);
+    arrays.owner = std::move(all);
+    return RankingSet(arrays);
+  }
+};
+
+// Each distinct ranking once per group whose voters cast it. A battle that voters of two groups decided alike is counted in both,
+// each for its own.
+void split_by_caster(const Dataset& data, std::size_t num_groups, VoterView& voters) {
+  auto copies = std::make_shared<Copies>();
+  std::vector<double> mass(num_groups), certain(num_groups);
+  const Incidence& casters = data.voters.casters;
+  for (std::size_t i = 0; i < data.rankings.size(); ++i) {
+    std::ranges::fill(mass, 0.0);
+    std::ranges::fill(certain, 0.0);
+    for (std::uint32_t j = casters.begin[i]; j < casters.begin[i + 1]; ++j) {
+      const std::uint32_t voter = casters.other[j];
+      const double weight = data.voters.weights[voter] * casters.count(j);
+      mass[voters.label[voter]] += weight;
+      certain[voters.label[voter]] += weight * voters.certainty[voter];
+    }
+    for (std::size_t k = 0; k < num_groups; ++k) {
+      if (!(mass[k] > 0.0)) continue;
+      copies->add(data.rankings[i], mass[k]);
+      voters.ballot_label.push_back(static_cast<std::uint32_t>(k));
+      voters.ballot_certainty.push_back(certain[k] / mass[k]);
+    }
+  }
+  voters.ballots = std::make_shared<const Dataset>(data.with(Copies::set_of(std::move(copies))));
+}
+
+}  // namespace
+
+VoterView view_voters(const FittedModel& model, std::shared_ptr<const Dataset> data, int threads) {
   VoterView voters;
   const std::size_t k_all = model.num_components();
-  voters.probabilities = memberships(model, data, threads);
-  if (counts_voters(model, data)) voters.of_voter = voter_memberships(model, data, threads);
-  for (std::size_t i = 0; i < data.rankings.size(); ++i) {
+  voters.by_voter = counts_voters(model, *data);
+  voters.probabilities = voters.by_voter ? voter_memberships(model, *data, threads) : memberships(model, *data, threads);
+  const std::span<const double> weights =
+      voters.by_voter ? std::span<const double>(data->voters.weights) : data->rankings.weights();
+  voters.weight.assign(weights.begin(), weights.end());
+  for (std::size_t i = 0; i < voters.weight.size(); ++i) {
     const auto row = std::span(voters.probabilities).subspan(i * k_all, k_all);
     const auto best = std::max_element(row.begin(), row.end());
     voters.label.push_back(static_cast<std::uint32_t>(best - row.begin()));
     voters.certainty.push_back(*best);
   }
+  if (voters.by_voter) {
+    split_by_caster(*data, k_all, voters);
+  } else {
+    voters.ballots = std::move(data);
+    voters.ballot_label = voters.label;
+    voters.ballot_certainty = voters.certainty;
+  }
   return voters;
 }
 
-Json memberships_json(const VoterView& voters, const Dataset& data, std::size_t num_groups) {
+Json memberships_json(const VoterView& voters, std::size_t num_groups) {
   constexpr std::size_t num_bins = 20;
   struct Counts {
     double count = 0.0, very = 0.0, fairly = 0.0, unsure = 0.0;
@@ -37,7 +108,7 @@ Json memberships_json(const VoterView& voters, const Dataset& data, std::size_t 
   double certain = 0.0, total = 0.0;
   const std::size_t k_all = voters.label.empty() ? 1 : voters.probabilities.size() / voters.label.size();
   for (std::size_t i = 0; i < voters.label.size(); ++i) {
-    const double w = data.rankings.weight(i), p = voters.certainty[i];
+    const double w = voters.weight[i], p = voters.certainty[i];
     certain += w * p;
     total += w;
     if (voters.label[i] >= num_groups) continue;
@@ -49,7 +120,8 @@ Json memberships_json(const VoterView& voters, const Dataset& data, std::size_t 
       for (std::size_t k = 0; k < std::min(k_all, num_groups); ++k)
         average[voters.label[i] * num_groups + k] += w * voters.probabilities[i * k_all + k];
   }
-  Json json = {{"num_rankings", rounded(total)},
+  Json json = {{"of", voters.members()},
+               {"num_members", rounded(total)},
                {"mean_certainty", rounded(total > 0.0 ? certain / total : 1.0)},
                {"groups", Json::array()}};
   for (const Counts& group : counts)
@@ -190,7 +262,8 @@ BallotMap map_ballots(const Dataset& data, std::size_t max_points, std::uint64_t
   return map;
 }
 
-Json map_json(const BallotMap& map, const VoterView& voters, const Dataset& data) {
+Json map_json(const BallotMap& map, const VoterView& voters) {
+  const Dataset& data = *voters.ballots;
   constexpr std::size_t with_ballots = 4000, first_items = 6;
   double largest = 1e-12;
   for (std::size_t i = 0; i < map.x.size(); ++i) largest = std::max({largest, std::abs(map.x[i]), std::abs(map.y[i])});
@@ -200,8 +273,8 @@ Json map_json(const BallotMap& map, const VoterView& voters, const Dataset& data
     const std::size_t ranking = map.rankings[i];
     x.push_back(std::lround(2000.0 * map.x[i] / largest));
     y.push_back(std::lround(2000.0 * map.y[i] / largest));
-    group.push_back(voters.label[ranking]);
-    certainty.push_back(std::lround(100.0 * voters.certainty[ranking]));
+    group.push_back(voters.ballot_label[ranking]);
+    certainty.push_back(std::lround(100.0 * voters.ballot_certainty[ranking]));
     weight.push_back(rounded(data.rankings.weight(ranking)));
     if (i >= with_ballots) continue;
     Json ballot = Json::array();

@@ -1,8 +1,12 @@
 #include "caucus/result/membership.h"
 
+#include <fmt/format.h>
+
 #include <Eigen/Cholesky>
+#include <algorithm>
 #include <cmath>
 
+#include "caucus/base/error.h"
 #include "caucus/base/numeric.h"
 #include "caucus/base/random.h"
 #include "caucus/data/dataset.h"
@@ -47,6 +51,13 @@ void Membership::log_weights(std::span<const double> x, std::span<double> out) c
 
 std::vector<double> Membership::log_weights_of_voters(const Dataset& data, std::vector<std::string>* warnings) const {
   const std::vector<Column> columns = voter_columns(data);
+  if (!data.voters.names.empty() && data.voters.table.empty())
+    for (const DesignTerm& term : design.terms())
+      if (!term.arithmetic && std::ranges::find(columns, term.name, &Column::name) == columns.end())
+        throw DataError(
+            fmt::format("{}: the model asks for '{}' of each voter, which stands not beside the rankings; --voters FILE "
+                        "names a table that has it, with a column '{}'",
+                        data.source, term.name, data.voters.column));
   const CovariateDesign::Encoded encoded =
       design.encode(columns, [&](std::size_t voter) { return data.source + ": voter " + data.voters.name(voter); });
   if (warnings != nullptr) warnings->insert(warnings->end(), encoded.warnings.begin(), encoded.warnings.end());
@@ -73,11 +84,17 @@ Record Membership::record() const {
     for (std::size_t i = 0; i < coefficients.size(); ++i) errors.push_back(standard_error(i / p, i % p).value_or(std::nan("")));
     result.set("standard_errors", rows_of(errors, p)).set("covariance", rows_of(covariance, (num_groups - 1) * p));
   }
-  std::vector<Record> tested;
-  for (const Test& test : tests)
-    tested.push_back(
-        Record().set("term", test.term).set("statistic", test.statistic).set("degrees", test.degrees).set("p_value", test.p_value));
-  if (!tested.empty()) result.set("tests", tested);
+  const auto write = [&](const char* key, const std::vector<Test>& all) {
+    std::vector<Record> told;
+    for (const Test& test : all) {
+      Record& one = told.emplace_back().set("term", test.term);
+      if (!test.level.empty()) one.set("level", test.level);
+      one.set("statistic", test.statistic).set("degrees", test.degrees).set("p_value", test.p_value);
+    }
+    if (!told.empty()) result.set(key, told);
+  };
+  write("tests", tests);
+  write("level_tests", level_tests);
   if (ridge > 0.0) result.set("ridge", ridge);
   return result;
 }
@@ -92,9 +109,15 @@ std::shared_ptr<const Membership> Membership::read(const RecordView& record, std
   membership->coefficients = flattened(record.matrix("coefficients", num_groups, p));
   membership->mean_weights = record.numbers("mean_weights", num_groups);
   if (record.has("covariance")) membership->covariance = flattened(record.matrix("covariance", size, size));
-  for (const RecordView& one : record.objects("tests"))
-    membership->tests.push_back(
-        {one.text("term"), one.number("statistic"), static_cast<int>(one.number("degrees")), one.number("p_value")});
+  const auto read = [&](const char* key) {
+    std::vector<Test> all;
+    for (const RecordView& one : record.objects(key))
+      all.push_back({one.text("term"), one.number("statistic"), static_cast<int>(one.number("degrees")), one.number("p_value"),
+                     one.text("level", "")});
+    return all;
+  };
+  membership->tests = read("tests");
+  membership->level_tests = read("level_tests");
   membership->ridge = record.number("ridge", 0.0);
   return membership;
 }

@@ -24,6 +24,7 @@ class Membership {
     double statistic = 0.0;
     int degrees = 0;
     double p_value = 1.0;
+    std::string level;  // that alone against the reference; empty: the whole term
   };
 
   CovariateDesign design;
@@ -33,6 +34,9 @@ class Membership {
   std::vector<double> covariance;    // of the coefficients of groups 2 to K, ((K - 1) p)^2; empty: not estimated
   std::vector<double> mean_weights;  // of the voters of the fit: for voters of whom nothing is known
   std::vector<Test> tests;
+  // Of single levels of a term that matters, where the interval of the difference they make holds zero: near separation a standard
+  // error is useless, and a likelihood ratio is not.
+  std::vector<Test> level_tests;
   double ridge = 0.0;  // penalty on the squares of standardised coefficients, where it was needed
 
   std::size_t num_columns() const { return design.num_columns(); }

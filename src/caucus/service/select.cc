@@ -40,7 +40,7 @@ class GridObserver : public Observer, public StopSource {
   void finished() {
     const std::lock_guard lock(mutex_);
     ++finished_;
-    if (outer_ != nullptr && outer_->progress({"fits", finished_, total_, 0.0}) == Flow::stop) stopped_ = true;
+    if (outer_ != nullptr && outer_->progress({"fits", finished_, total_}) == Flow::stop) stopped_ = true;
   }
   bool stopped() const { return stopped_; }
   bool stop_requested() const override { return stopped_ || caucus::stop_requested(outer_); }

@@ -17,7 +17,7 @@ const RULES: [string, string, (w: Winners) => number[]][] = [
 function cast(data: DataSummary | undefined): string {
   const parts = [[data?.num_blank, "blank"], [data?.num_overvoted, "with an overvote, read as an empty place"], [data?.num_skipped, "that skip a place, where later choices move up"]] as const;
   const said = parts.filter(([number]) => number).map(([number, words]) => `${count(number!)} ${words}`);
-  return said.length ? `Ballots ${said.join("; ")}.` : "";
+  return said.length ? `Among the ballots cast: ${said.join("; ")}.` : "";
 }
 
 export const winners: ViewMaker = (state) => {

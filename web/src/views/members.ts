@@ -14,7 +14,7 @@ export const composition: ViewMaker = (state) => {
     id: "composition",
     title: "Who is in each group",
     size: "big",
-    lead: "Of a group, the share with each value; a ranking counts for each group with the probability that it belongs there. Lines are 95% intervals; bars: everyone, as counted.",
+    lead: `Of a group, the share with each value; a ${model.memberships?.of === "voters" ? "voter" : "ranking"} counts for each group with the probability that it belongs there. Lines are 95% intervals; bars: everyone, as counted.`,
     draw(width, redraw) {
       const found = all[at], visible = state.visible(), values = found.values.map((_, v) => v), shown = pager.slice(values);
       const total = found.everyone.reduce((a, b) => a + b, 0);

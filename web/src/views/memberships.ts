@@ -12,17 +12,17 @@ const LEVELS = [
 export const memberships: ViewMaker = (state) => {
   const model = state.current, members = model.memberships;
   if (!members || model.groups.length < 2) return null;
-  const pager = new Pager(20);
+  const pager = new Pager(20), voters = members.of === "voters";
   return {
     id: "memberships",
     title: "How sure the memberships are",
-    lead: "Each ranking goes to the group it fits best. The bar shows for how many of them that is clear, and for how many another group fits nearly as well.",
+    lead: `Each ${voters ? "voter, with all rankings together," : "ranking"} goes to the group ${voters ? "they fit" : "it fits"} best. The bar shows for how many of them that is clear, and for how many another group fits nearly as well.`,
     draw(width, redraw) {
       const all = model.groups.map((_, k) => k).filter((k) => state.shows(k)), shown = pager.slice(all);
       const row = 30, left = nameRoom(shown.map((k) => state.name(k)), width), right = 62, height = shown.length * row + 44;
       const x = scaleLinear([0, 1], [left, width - right]);
       const drawing = svgRoot(width, height, "Certainty of memberships by group");
-      drawing.append(axisBottom(x, 4, height - 40, { format: percent, label: "share of the rankings assigned to the group" }));
+      drawing.append(axisBottom(x, 4, height - 40, { format: percent, label: `share of the ${members.of} assigned to the group` }));
       shown.forEach((k, i) => {
         const group = model.groups[k], counts = members.groups[k], y = i * row + 5;
         drawing.append(symbol(state.colour(k), 8, y + 10), s("text", { x: 20, y: y + 10, "dominant-baseline": "central" }, fitText(state.name(k), left - 28)));
@@ -31,16 +31,16 @@ export const memberships: ViewMaker = (state) => {
           const share = counts.count > 0 ? counts[level.key] / counts.count : 0;
           if (share <= 0) continue;
           const bar = s("rect", { class: level.css, x: x(before), y, width: Math.max(0.5, x(before + share) - x(before) - 1), height: row - 10, "data-group": group.label, "data-level": level.key, "data-value": counts[level.key] });
-          drawing.append(mark(bar, `${state.name(k)}, ${level.name}`, ["rankings", count(counts[level.key])], ["share", percent(share)]));
+          drawing.append(mark(bar, `${state.name(k)}, ${level.name}`, [members.of, count(counts[level.key])], ["share", percent(share)]));
           before += share;
         }
         drawing.append(s("text", { class: "value", x: width - right + 7, y: y + 10, "dominant-baseline": "central" }, count(counts.count)));
       });
       const key = h("div", { class: "legend" }, ...LEVELS.map((level) => h("span", {}, s("svg", { width: 14, height: 14, class: "swatch", "aria-hidden": "true" }, s("rect", { class: level.css, width: 14, height: 14, rx: 3 })), level.name)));
-      return { drawing, controls: [key, ...pager.control(all.length, "Groups", redraw)], note: "Numbers at the right: rankings assigned to the group." };
+      return { drawing, controls: [key, ...pager.control(all.length, "Groups", redraw)], note: `Numbers at the right: ${members.of} assigned to the group.` };
     },
     table: () => ({
-      columns: ["group", "rankings", "very_sure", "fairly_sure", "unsure", ...members.groups[0].bins.map((_, b) => `p_${(b / members.groups[0].bins.length).toFixed(2)}`)],
+      columns: ["group", members.of, "very_sure", "fairly_sure", "unsure", ...members.groups[0].bins.map((_, b) => `p_${(b / members.groups[0].bins.length).toFixed(2)}`)],
       rows: members.groups.map((g, k) => [state.name(k), g.count, g.very_sure, g.fairly_sure, g.unsure, ...g.bins]),
     }),
   };
@@ -53,7 +53,7 @@ export const confusions: ViewMaker = (state) => {
   return {
     id: "overlap",
     title: "Which groups overlap",
-    lead: "Rankings assigned to the group on the left: their average membership in every group. Off the diagonal, two groups share members.",
+    lead: `${model.memberships?.of === "voters" ? "Voters" : "Rankings"} assigned to the group on the left: their average membership in every group. Off the diagonal, two groups share members.`,
     draw(width, redraw) {
       const all = average.map((_, k) => k).filter((k) => state.shows(k)), shown = pager.slice(all);
       const left = nameRoom(shown.map((k) => state.name(k)), width) - 20, wide = Math.min(84, (width - left) / shown.length), row = 28, head = 26;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <memory>
 #include <numeric>
 
@@ -53,6 +54,7 @@ EbmsResult ebms(const Dataset& data, const EbmsOptions& options, const Run& run)
         "{}: {} distinct ballots, but ebms compares every two of them and stops at {}; raise limit or take a part of the data",
         data.source, data.rankings.size(), options.limit));
   EbmsResult result;
+  const std::function<bool()> stop = [&run] { return should_stop(run); };
   RankingSet current = data.rankings.with_weights({data.rankings.weights().begin(), data.rankings.weights().end()});
   std::vector<std::uint32_t> where(current.size());  // of the original rankings among the current ones
   std::iota(where.begin(), where.end(), 0u);
@@ -75,7 +77,7 @@ EbmsResult ebms(const Dataset& data, const EbmsOptions& options, const Run& run)
         for (std::size_t j = 0; j < current.size(); ++j)
           if (logs[j] - total > -30.0) pairs.add(current[j], std::exp(logs[j] - total));
         moved[i] = borda_order(pairs);
-        insertion_search(moved[i], pairs);
+        insertion_search(moved[i], pairs, stop);
         moved[i].resize(current.length(i));
       }
     });
@@ -117,7 +119,7 @@ EbmsResult ebms(const Dataset& data, const EbmsOptions& options, const Run& run)
   double distance = 0.0;
   for (const PairMatrix& matrix : pairs) {
     std::vector<ItemId> center = borda_order(matrix);
-    insertion_search(center, matrix);
+    insertion_search(center, matrix, stop);
     distance += consensus_cost(center, matrix);
     result.centers.push_back(std::move(center));
   }

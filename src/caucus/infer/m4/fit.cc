@@ -20,8 +20,10 @@ namespace {
 
 // k-means++ and Lloyd steps under Kendall's distance.
 std::vector<std::uint32_t> kmeans_labels(const RankingSet& rankings, std::size_t n, std::size_t num_components,
-                                         RandomStream& stream) {
+                                         RandomStream& stream, const Stop& stop) {
   const std::size_t count = rankings.size();
+  ConsensusLimits limits;
+  limits.stop = stop;
   std::vector<std::uint32_t> labels(count, 0);
   std::vector<double> least(count, infinity), chance(count);
   const auto assign = [&](std::span<const ItemId> center, std::uint32_t k) {
@@ -43,7 +45,7 @@ std::vector<std::uint32_t> kmeans_labels(const RankingSet& rankings, std::size_t
     std::fill(least.begin(), least.end(), infinity);
     const std::vector<std::uint32_t> before = labels;
     for (std::size_t k = 0; k < num_components; ++k)
-      assign(find_consensus(pairs[k], ConsensusMethod::local).order, static_cast<std::uint32_t>(k));
+      assign(find_consensus(pairs[k], ConsensusMethod::local, limits).order, static_cast<std::uint32_t>(k));
     if (labels == before) break;
   }
   return labels;
@@ -242,7 +244,7 @@ Result fit_m4(const Dataset& data, const M4Options& options, const Run& run) {
         if ((stopped || should_stop(run)) && s > 0) return;
       }
       RandomStream stream(run.seed, Purpose::initialise, s);
-      const auto labels = kmeans_labels(rankings, n, num_components, stream);
+      const auto labels = kmeans_labels(rankings, n, num_components, stream, stop);
       M4Options used = options;
       {
         const std::lock_guard lock(mutex);
@@ -268,10 +270,8 @@ Result fit_m4(const Dataset& data, const M4Options& options, const Run& run) {
   }
 
   // After a stop a rough estimate must do where there is no exact one.
-  constexpr std::size_t few_draws = 200;
   const auto normalizers = [&] {
-    return should_stop(run) ? exact_normalizers(best.state.components, run.threads, run.seed, few_draws)
-                            : exact_normalizers(best.state.components, run.threads, run.seed);
+    return exact_normalizers(best.state.components, run.threads, run.seed, 20000, NormalizerTable::max_enumerated_items, stop);
   };
   best.normalizers = normalizers();
   if (options.normalizer == M4Normalizer::exact && num_components > 1) {

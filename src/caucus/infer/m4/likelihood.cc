@@ -133,7 +133,8 @@ class Enumeration {
 }  // namespace
 
 NormalizerTable exact_normalizers(const Components& components, int threads, std::uint64_t seed, std::size_t draws,
-                                  std::size_t enumerate_up_to) {
+                                  std::size_t enumerate_up_to, const std::function<bool()>& stop) {
+  constexpr std::size_t few_draws = 40;
   const std::size_t n = components.num_items(), num_components = components.size();
   const auto pairs = all_pairs(num_components);
   constexpr std::size_t points = NormalizerTable::cells + 1;
@@ -178,14 +179,15 @@ NormalizerTable exact_normalizers(const Components& components, int threads, std
     RandomStream stream(seed, Purpose::chain, cell);
     std::vector<ItemId> ranking(n);
     std::vector<std::uint32_t> code(n);
-    std::vector<double> log_weight(draws);
-    for (double& value : log_weight) {
+    std::vector<double> log_weight;
+    while (log_weight.size() < draws && !(log_weight.size() >= few_draws && log_weight.size() % 8 == 0 && stop && stop())) {
+      double& value = log_weight.emplace_back();
       sampler.draw(stream, ranking);
       code_v(ranking, position, code);
       value = 0.0;
       for (std::size_t j = 0; j + 1 < n; ++j) value -= (1.0 - near_share) * components.theta[far][j] * static_cast<double>(code[j]);
     }
-    const double size = static_cast<double>(draws), log_mean = log_sum_exp(log_weight) - std::log(size);
+    const double size = static_cast<double>(log_weight.size()), log_mean = log_sum_exp(log_weight) - std::log(size);
     double spread = 0.0;
     for (double value : log_weight) spread += std::pow(std::exp(value - log_mean) - 1.0, 2);
     const auto id = static_cast<std::uint16_t>(near);

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -45,8 +46,10 @@ struct NormalizerTable {
   // In between by monotone cubic interpolation of the convex function log c; at grid points as is.
   double at(std::size_t pair, double share) const;
 };
+// Where `stop` says so, a few draws must do.
 NormalizerTable exact_normalizers(const Components& components, int threads, std::uint64_t seed = 1, std::size_t draws = 20000,
-                                  std::size_t enumerate_up_to = NormalizerTable::max_enumerated_items);
+                                  std::size_t enumerate_up_to = NormalizerTable::max_enumerated_items,
+                                  const std::function<bool()>& stop = {});
 
 // Gibbs sampler of the model with fixed weights (as the paper draws its synthetic data): heat-bath swaps of neighbours, O(M) each;
 // one sweep is n^2 of them. `ranking` is the state.

@@ -14,6 +14,7 @@ namespace caucus::mallows_mixture {
 
 struct CompletionEngine::Stats {
   double loglik = 0.0, loglik_variance = 0.0;
+  bool cut = false;  // stopped before all ballots were seen
   // Per component: mass; sum of the expected distances and the variance their estimates leave; sum of the distances' own variances.
   std::vector<double> mass, distance, distance_error, distance_variance;
   std::vector<PairMatrix> pairs;
@@ -33,6 +34,7 @@ struct CompletionEngine::Stats {
   void fold(const Stats& other) {
     loglik += other.loglik;
     loglik_variance += other.loglik_variance;
+    cut = cut || other.cut;
     const auto add = [](std::span<double> to, std::span<const double> from) {
       for (std::size_t i = 0; i < to.size(); ++i) to[i] += from[i];
     };
@@ -53,7 +55,11 @@ CompletionEngine::Stats CompletionEngine::pass(const Parameters& now, bool want_
       [&](Stats& part, std::size_t begin, std::size_t end) {
         std::vector<Completions> found(num_components);
         std::vector<double> joint(num_components);
-        for (std::size_t i = begin; i < end; ++i) {
+        for (std::size_t i = begin; i < end && !part.cut; ++i) {
+          if (limits_.stop && limits_.stop()) {
+            part.cut = true;
+            break;
+          }
           for (std::size_t k = 0; k < num_components; ++k) {
             RandomStream stream(seed_, Purpose::augment, i * num_components + k);
             found[k] = samplers[k].draw(rankings_[i], completions_, stream);
@@ -80,10 +86,11 @@ CompletionEngine::Stats CompletionEngine::pass(const Parameters& now, bool want_
 double CompletionEngine::step(const Parameters& now, bool move_centers, int threads, Parameters& next) const {
   const Stats stats = pass(now, move_centers, threads);
   next = now;
+  if (stats.cut) return -infinity;
   for (std::size_t k = 0; k < now.weight.size(); ++k) {
     next.weight[k] = stats.mass[k] / total_weight();
     if (!(stats.mass[k] > 1e-9 * total_weight())) continue;
-    if (move_centers) next.center[k] = find_consensus(stats.pairs[k], consensus_).order;
+    if (move_centers) next.center[k] = find_consensus(stats.pairs[k], consensus_, limits_).order;
     const double theta = now.theta[k][0];
     if (next.center[k] != now.center[k]) {
       const double distance = consensus_cost(next.center[k], stats.pairs[k]);
@@ -102,7 +109,7 @@ double CompletionEngine::step(const Parameters& now, bool move_centers, int thre
 // theta solves E d(theta) = mean of E(d | ballot): the error of the right side over the slope of the difference.
 MonteCarloError CompletionEngine::error(const Parameters& now, int threads) const {
   const Stats stats = pass(now, false, threads);
-  MonteCarloError result{completions_, std::sqrt(stats.loglik_variance), {}};
+  MonteCarloError result{completions_, stats.cut ? infinity : std::sqrt(stats.loglik_variance), {}};
   for (std::size_t k = 0; k < now.weight.size(); ++k) {
     const double information = stats.information(k, now.theta[k][0], num_items_);
     result.theta.push_back(information > 0.0 ? std::sqrt(stats.distance_error[k]) / information : infinity);
@@ -111,7 +118,7 @@ MonteCarloError CompletionEngine::error(const Parameters& now, int threads) cons
 }
 
 Parameters CompletionEngine::from_labels(std::span<const std::uint32_t> labels, std::size_t num_components) const {
-  Parameters result = parameters_from_pairs(rankings_, num_items_, labels, num_components);
+  Parameters result = parameters_from_pairs(rankings_, num_items_, labels, num_components, limits_);
   // A model of many items is far more concentrated at the same dispersion.
   for (auto& theta : result.theta) theta[0] = std::min(theta[0], 2.0 / static_cast<double>(num_items_));
   return result;

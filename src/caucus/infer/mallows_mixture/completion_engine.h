@@ -20,12 +20,18 @@ struct MonteCarloError {
 class CompletionEngine : public Engine {
  public:
   CompletionEngine(const RankingSet& rankings, std::size_t num_items, ConsensusMethod consensus, std::size_t completions,
-                   std::uint64_t seed)
-      : rankings_(rankings), num_items_(num_items), consensus_(consensus), completions_(completions), seed_(seed) {}
+                   std::uint64_t seed, ConsensusLimits limits = {})
+      : rankings_(rankings),
+        num_items_(num_items),
+        consensus_(consensus),
+        completions_(completions),
+        seed_(seed),
+        limits_(std::move(limits)) {}
 
   std::size_t num_items() const override { return num_items_; }
   std::size_t num_rankings() const override { return rankings_.size(); }
   double total_weight() const override { return rankings_.total_weight(); }
+  // Minus infinity where it was stopped: what it has seen by then is no likelihood.
   double step(const Parameters& now, bool move_centers, int threads, Parameters& next) const override;
   Parameters from_labels(std::span<const std::uint32_t> labels, std::size_t num_components) const override;
   // As score gives it: exact for ballots whose recursion is small enough.
@@ -46,6 +52,7 @@ class CompletionEngine : public Engine {
   ConsensusMethod consensus_;
   std::size_t completions_;
   std::uint64_t seed_;
+  ConsensusLimits limits_;
 };
 
 }  // namespace caucus::mallows_mixture

@@ -359,7 +359,8 @@ Parameters MallowsEngine::from_labels(std::span<const std::uint32_t> labels, std
   for (std::size_t k = 0; k < num_components; ++k) {
     const bool empty = !(stats.mass[k] > 0.0);
     const PairMatrix& own = empty ? all : pairs[k];
-    result.center.push_back(find_consensus(own, consensus_ == ConsensusMethod::borda ? consensus_ : ConsensusMethod::local).order);
+    const ConsensusMethod method = consensus_ == ConsensusMethod::borda ? consensus_ : ConsensusMethod::local;
+    result.center.push_back(find_consensus(own, method, limits_).order);
     result.theta.push_back({0.5});
     result.weight.push_back((stats.mass[k] + 0.01 * total_) / (total_ * (1.0 + 0.01 * static_cast<double>(num_components))));
     if (empty) continue;

@@ -6,6 +6,7 @@
 
 #include "caucus/base/parallel.h"
 #include "caucus/data/weights.h"
+#include "caucus/infer/mallows_mixture/fit.h"
 #include "caucus/infer/mallows_mixture/starts.h"
 #include "caucus/infer/multistart.h"
 #include "caucus/infer/regroup.h"
@@ -99,9 +100,9 @@ class Problem {
     }
     const RankingSet& seen = full_ ? part_ : rankings;
     engine_ = make_engine(seen);
-    seeds_.emplace(seen, num_items, ConsensusMethod::local, ConsensusLimits{});
-    starts_.emplace(*seeds_, seen, num_components_, options.init, run.seed);
-    regrouper_.emplace(seen, num_items, Unranked::last);
+    seeds_.emplace(seen, num_items, ConsensusMethod::local, limits_of(run));
+    starts_.emplace(*seeds_, seen, num_components_, options.init, run.seed, [&run] { return should_stop(run); });
+    regrouper_.emplace(seen, num_items, Unranked::last, [&run] { return should_stop(run); });
     // A start from given labels comes on top, and first.
     warm_ = num_components_ > 1 && run.labels.size() == rankings.size() ? 1 : 0;
     const double n = static_cast<double>(num_items);

@@ -1,6 +1,7 @@
 #include "caucus/infer/mallows_mixture/starts.h"
 
 #include <Eigen/Eigenvalues>
+#include <Eigen/QR>
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -13,8 +14,8 @@
 namespace caucus::mallows_mixture {
 
 Starts::Starts(const MallowsEngine& engine, const RankingSet& rankings, std::size_t num_components, MallowsStart kind,
-               std::uint64_t seed)
-    : engine_(engine), rankings_(rankings), num_components_(num_components), kind_(kind), seed_(seed) {
+               std::uint64_t seed, std::function<bool()> stop)
+    : engine_(engine), rankings_(rankings), num_components_(num_components), kind_(kind), seed_(seed), stop_(std::move(stop)) {
   if (num_components > 1 && (kind == MallowsStart::spectral || kind == MallowsStart::automatic)) embed();
 }
 
@@ -36,6 +37,7 @@ std::vector<std::uint32_t> Starts::labels(std::uint64_t index) const {
 
 // The ballots' features: +1, -1 or 0 for each pair, or the mean place of each item.
 void Starts::embed() {
+  constexpr std::size_t most_eigenvectors = 300;
   const std::size_t n = engine_.num_items(), count = rankings_.size();
   const bool pairs = n <= 11;
   const std::size_t features = pairs ? n * (n - 1) / 2 : n;
@@ -62,22 +64,48 @@ void Starts::embed() {
   };
   // A regular subsample is enough for the directions.
   const std::size_t stride = std::max<std::size_t>(1, count / 5000);
-  Eigen::VectorXd mean = Eigen::VectorXd::Zero(x.size());
-  Eigen::MatrixXd covariance = Eigen::MatrixXd::Zero(x.size(), x.size());
-  double total = 0.0;
-  for (std::size_t i = 0; i < count; i += stride) {
-    fill(i);
-    const double weight = rankings_.weights()[i];
-    mean += weight * x;
-    covariance.selfadjointView<Eigen::Lower>().rankUpdate(x, weight);
-    total += weight;
-  }
-  mean /= total;
-  covariance /= total;
-  covariance.selfadjointView<Eigen::Lower>().rankUpdate(mean, -1.0);
-  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(covariance);
   dimensions_ = std::min(features, num_components_);
-  const Eigen::MatrixXd directions = solver.eigenvectors().rightCols(static_cast<Eigen::Index>(dimensions_));
+  Eigen::VectorXd mean = Eigen::VectorXd::Zero(x.size());
+  double total = 0.0;
+  Eigen::MatrixXd directions;
+  if (features <= most_eigenvectors) {
+    Eigen::MatrixXd covariance = Eigen::MatrixXd::Zero(x.size(), x.size());
+    for (std::size_t i = 0; i < count; i += stride) {
+      fill(i);
+      const double weight = rankings_.weights()[i];
+      mean += weight * x;
+      covariance.selfadjointView<Eigen::Lower>().rankUpdate(x, weight);
+      total += weight;
+    }
+    mean /= total;
+    covariance /= total;
+    covariance.selfadjointView<Eigen::Lower>().rankUpdate(mean, -1.0);
+    const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(covariance);
+    directions = solver.eigenvectors().rightCols(static_cast<Eigen::Index>(dimensions_));
+  } else {
+    for (std::size_t i = 0; i < count; i += stride) {
+      fill(i);
+      mean += rankings_.weights()[i] * x;
+      total += rankings_.weights()[i];
+    }
+    mean /= total;
+    // All eigenvectors take a time in n^3, minutes for thousands of items; the first few are found by turning the block.
+    RandomStream random(seed_, Purpose::svd, 0);
+    directions.resize(x.size(), static_cast<Eigen::Index>(dimensions_));
+    for (double& value : directions.reshaped()) value = random.normal();
+    for (int turn = 0; turn < 8; ++turn) {
+      Eigen::MatrixXd turned = Eigen::MatrixXd::Zero(directions.rows(), directions.cols());
+      for (std::size_t i = 0; i < count; i += stride) {
+        if (stop_ && i % 16 == 0 && stop_()) break;
+        fill(i);
+        const Eigen::VectorXd off = x - mean;
+        turned.noalias() += (rankings_.weights()[i] * off) * (off.transpose() * directions);
+      }
+      if (stop_ && stop_()) break;
+      const Eigen::MatrixXd narrow = Eigen::MatrixXd::Identity(directions.rows(), directions.cols());
+      directions = turned.householderQr().householderQ() * narrow;
+    }
+  }
   scores_.resize(count * dimensions_);
   for (std::size_t i = 0; i < count; ++i) {
     fill(i);

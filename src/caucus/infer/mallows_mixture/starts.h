@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "caucus/infer/mallows_mixture/mallows_engine.h"
@@ -11,8 +12,8 @@ namespace caucus::mallows_mixture {
 
 class Starts {
  public:
-  Starts(const MallowsEngine& engine, const RankingSet& rankings, std::size_t num_components, MallowsStart kind,
-         std::uint64_t seed);
+  Starts(const MallowsEngine& engine, const RankingSet& rankings, std::size_t num_components, MallowsStart kind, std::uint64_t seed,
+         std::function<bool()> stop = {});
 
   // Labels of start number `index`: a function of (seed, index) alone.
   //   spectral  k-means on the leading principal components of pairwise signs (up to 11 items) or of positions
@@ -31,6 +32,7 @@ class Starts {
   std::size_t num_components_;
   MallowsStart kind_;
   std::uint64_t seed_;
+  std::function<bool()> stop_;
   std::size_t dimensions_ = 0;
   std::vector<double> scores_;  // principal components, one row per ranking
 };

@@ -36,8 +36,8 @@ bool SubsetEngine::affordable(const RankingSet& rankings, std::size_t num_items)
   return cost <= affordable_cost;
 }
 
-SubsetEngine::SubsetEngine(const RankingSet& rankings, std::size_t num_items)
-    : rankings_(rankings), num_items_(num_items), ballots_(num_items) {
+SubsetEngine::SubsetEngine(const RankingSet& rankings, std::size_t num_items, ConsensusLimits limits)
+    : rankings_(rankings), num_items_(num_items), limits_(std::move(limits)), ballots_(num_items) {
   double cost = 0.0;
   for (std::size_t i = 0; i < rankings.size(); ++i) {
     const std::size_t length = rankings.length(i);
@@ -116,7 +116,7 @@ double SubsetEngine::step(const Parameters& now, bool move_centers, int threads,
     if (move_centers) {
       const SubsetProbabilities probability = at(now.theta[k][0]);
       SubsetSearch search(rankings_, ballots_, mass[k], probability, now.center[k]);
-      search.run(reach_);
+      search.run(reach_, limits_.stop);
       next.center[k] = search.center();
     }
     next.theta[k] = {best_theta(next.center[k], mass[k], now.theta[k][0], threads)};
@@ -125,7 +125,7 @@ double SubsetEngine::step(const Parameters& now, bool move_centers, int threads,
 }
 
 Parameters SubsetEngine::from_labels(std::span<const std::uint32_t> labels, std::size_t num_components) const {
-  return parameters_from_pairs(rankings_, num_items_, labels, num_components);
+  return parameters_from_pairs(rankings_, num_items_, labels, num_components, limits_);
 }
 
 void SubsetEngine::log_joint(const Parameters& now, int threads, std::span<double> out) const {
@@ -149,7 +149,7 @@ void SubsetEngine::derivatives(const Parameters& now, std::size_t k, std::span<d
 }
 
 Parameters parameters_from_pairs(const RankingSet& rankings, std::size_t num_items, std::span<const std::uint32_t> labels,
-                                 std::size_t num_components) {
+                                 std::size_t num_components, const ConsensusLimits& limits) {
   Parameters result;
   const double total = rankings.total_weight();
   double weight_sum = 0.0;
@@ -162,7 +162,7 @@ Parameters parameters_from_pairs(const RankingSet& rankings, std::size_t num_ite
         mass += rankings.weights()[i];
         pairs.add(rankings[i], rankings.weights()[i], Unranked::absent);
       }
-    result.center.push_back(find_consensus(pairs, ConsensusMethod::local).order);
+    result.center.push_back(find_consensus(pairs, ConsensusMethod::local, limits).order);
     weight_sum += mass += 0.01 * total;
     result.weight.push_back(mass);
     result.theta.push_back({0.3});

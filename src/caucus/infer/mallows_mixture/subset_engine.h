@@ -3,6 +3,7 @@
 
 #include "caucus/base/numeric.h"
 #include "caucus/infer/mallows_mixture/engine.h"
+#include "caucus/model/consensus.h"
 #include "caucus/model/mallows_subset.h"
 
 namespace caucus::mallows_mixture {
@@ -11,7 +12,7 @@ namespace caucus::mallows_mixture {
 // ballots, the center by moves of single items, the dispersion by the root of the slope.
 class SubsetEngine : public Engine {
  public:
-  SubsetEngine(const RankingSet& rankings, std::size_t num_items);
+  SubsetEngine(const RankingSet& rankings, std::size_t num_items, ConsensusLimits limits = {});
   // Are the recursions of all ballots together small enough, whatever the center?
   static bool affordable(const RankingSet& rankings, std::size_t num_items);
 
@@ -33,6 +34,7 @@ class SubsetEngine : public Engine {
 
   const RankingSet& rankings_;
   std::size_t num_items_;
+  ConsensusLimits limits_;
   std::vector<std::size_t> lengths_;                 // that occur
   std::vector<std::vector<std::uint32_t>> ballots_;  // by item: the distinct rankings that list it
   std::size_t reach_;                                // an item is tried at most so many places away
@@ -41,6 +43,6 @@ class SubsetEngine : public Engine {
 // Labels to parameters for ballots of subsets: consensus of the pairs seen, a modest dispersion. A label that is no group's leaves
 // a ballot out.
 Parameters parameters_from_pairs(const RankingSet& rankings, std::size_t num_items, std::span<const std::uint32_t> labels,
-                                 std::size_t num_components);
+                                 std::size_t num_components, const ConsensusLimits& limits);
 
 }  // namespace caucus::mallows_mixture

@@ -139,7 +139,7 @@ void report_error(FitResult& result, const MonteCarloError& error, double num_ra
 FitResult fit_by_completions(Search& search, const Dataset& data, const MallowsOptions& options, const Run& run) {
   const std::size_t most = most_completions(data, options);
   const auto engine = [&](std::size_t completions) {
-    return CompletionEngine(data.rankings, data.num_items(), options.consensus, completions, run.seed);
+    return CompletionEngine(data.rankings, data.num_items(), options.consensus, completions, run.seed, limits_of(run));
   };
   std::size_t completions = most;
   while (completions / more_completions >= first_completions) completions /= more_completions;
@@ -168,10 +168,12 @@ FitResult fit_by_completions(Search& search, const Dataset& data, const MallowsO
 MakeEngine subset_engines(const Dataset& data, const MallowsOptions& options, const Run& run) {
   const std::size_t n = data.num_items();
   if (SubsetEngine::affordable(data.rankings, n))
-    return [n](const RankingSet& rankings) -> std::unique_ptr<Engine> { return std::make_unique<SubsetEngine>(rankings, n); };
+    return [n, &run](const RankingSet& rankings) -> std::unique_ptr<Engine> {
+      return std::make_unique<SubsetEngine>(rankings, n, limits_of(run));
+    };
   return [n, consensus = options.consensus, completions = most_completions(data, options),
-          seed = run.seed](const RankingSet& rankings) -> std::unique_ptr<Engine> {
-    return std::make_unique<CompletionEngine>(rankings, n, consensus, completions, seed);
+          &run](const RankingSet& rankings) -> std::unique_ptr<Engine> {
+    return std::make_unique<CompletionEngine>(rankings, n, consensus, completions, run.seed, limits_of(run));
   };
 }
 

@@ -73,10 +73,13 @@ bool SubsetSearch::move_best(ItemId item, std::size_t reach) {
   return best_place != start;
 }
 
-void SubsetSearch::run(std::size_t reach) {
+void SubsetSearch::run(std::size_t reach, const std::function<bool()>& stop) {
   for (bool moved = true; moved;) {
     moved = false;
-    for (std::size_t item = 0; item < center_.size(); ++item) moved = move_best(static_cast<ItemId>(item), reach) || moved;
+    for (std::size_t item = 0; item < center_.size(); ++item) {
+      if (stop && stop()) return;
+      moved = move_best(static_cast<ItemId>(item), reach) || moved;
+    }
   }
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -17,8 +18,8 @@ class SubsetSearch {
   SubsetSearch(const RankingSet& rankings, std::span<const std::vector<std::uint32_t>> ballots, std::span<const double> weight,
                const SubsetProbabilities& at, std::span<const ItemId> center);
 
-  // Moves items by up to `reach` places until no move gains.
-  void run(std::size_t reach);
+  // Moves items by up to `reach` places until no move gains, or `stop` says so.
+  void run(std::size_t reach, const std::function<bool()>& stop = {});
   const std::vector<ItemId>& center() const { return center_; }
 
  private:

@@ -149,7 +149,7 @@ FitResult fit_by_tensor(const Dataset& data, const MallowsOptions& options, cons
     mallows_tensor::PolishOptions polish;
     polish.iterations = options.iterations;
     polish.accelerate = options.accelerate;
-    polish.stop = [&] { return run.report({"em from the tensor", 0, options.iterations, 0.0}, why) == Flow::stop; };
+    polish.stop = [&] { return run.report({"em from the tensor", 0, options.iterations}, why) == Flow::stop; };
     mallows_tensor::PolishResult end = polisher.run_best(starts, 3, polish);
     result.parameters = to_parameters(end.pair);
     result.iterations = end.iterations;

@@ -199,7 +199,7 @@ std::vector<BootstrapEstimate> bootstrap(const BootstrapSource& source, const Op
       estimates[first + j] = refit(bootstrap_sample(source, options.bootstrap_kind, run.seed, first + j), within);
       done[first + j] = should_stop(within) ? 0 : 1;
     });
-    if (run.report({"bootstrap", static_cast<int>(first + count), options.bootstrap, 0.0}, stop_reason) == Flow::stop) break;
+    if (run.report({"bootstrap", static_cast<int>(first + count), options.bootstrap}, stop_reason) == Flow::stop) break;
   }
   std::vector<BootstrapEstimate> kept;
   for (std::size_t b = 0; b < samples; ++b)

@@ -129,7 +129,7 @@ std::vector<ModelFact> membership_facts(const Membership& membership, std::span<
                      test.p_value < 0.0005
                          ? fmt::format("p < 0.0005 (likelihood ratio {:.1f} on {})", test.statistic, test.degrees)
                          : fmt::format("p = {:.3f} (likelihood ratio {:.1f} on {})", test.p_value, test.statistic, test.degrees),
-                     fmt::format("{}", fmt::join(effect_sentences(own), "; "))});
+                     fmt::format("{}", fmt::join(effect_sentences(own, membership), "; "))});
   }
   return facts;
 }

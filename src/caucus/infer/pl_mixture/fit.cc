@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 
 #include "caucus/base/error.h"
 #include "caucus/base/parallel.h"
@@ -15,6 +16,7 @@
 #include "caucus/infer/pl_mixture/known_voters.h"
 #include "caucus/infer/pl_mixture/search.h"
 #include "caucus/infer/pl_mixture/start.h"
+#include "caucus/infer/silent_observer.h"
 #include "caucus/result/fitted_model.h"
 
 namespace caucus::pl_mixture {
@@ -148,6 +150,14 @@ struct Fit {
   }
   std::size_t num() const { return static_cast<std::size_t>(options.components); }
   bool whole() const { return !was_cut_short(result.stop_reason); }
+  // For fits within this one: the same limits, no word of their progress.
+  Run silently() const {
+    Run inner = run;
+    inner.observer = silent.get();
+    return inner;
+  }
+
+  std::unique_ptr<SilentObserver> silent = std::make_unique<SilentObserver>(run.observer);
 };
 
 void choose_strength(Fit& fit) {
@@ -211,6 +221,7 @@ void add_membership(Fit& fit, const Parameters& parameters, const Eigen::MatrixX
   auto membership = tell_membership(*fit.known, parameters, covariance);
   if (fit.whole()) membership->tests = test_terms(*fit.known, parameters.gamma, best, fit.run, refit);
   fit.result.effects = membership_effects(*membership, fit.data);
+  membership->level_tests = test_levels(*fit.known, parameters.gamma, best, membership->tests, fit.result.effects, fit.run, refit);
   fit.result.membership = std::move(membership);
 }
 
@@ -265,7 +276,7 @@ void finish_structured(Fit& fit, Objective& objective, const Solution& plain) {
                    Objective without = objective;
                    without.use_membership(std::move(logit));
                    const StructuredObjective smaller(without, *fit.structure);
-                   return refit(smaller, smaller.start(structured, found.variables, gamma), Run{}).objective;
+                   return refit(smaller, smaller.start(structured, found.variables, gamma), fit.silently()).objective;
                  });
 }
 
@@ -331,15 +342,16 @@ void finish_plain(Fit& fit, const Objective& objective, Solution solution) {
       const auto size = static_cast<Eigen::Index>(fit.known->logit->size()), at = static_cast<Eigen::Index>(num * data.num_items());
       covariance = result.errors->covariance.block(at, at, size, size);
     }
-    add_membership(
-        fit, parameters, covariance, last.objective(),
-        [&](std::shared_ptr<const MembershipLogit> logit, std::vector<double> gamma) {
-          Objective without = objective;
-          without.use_membership(std::move(logit));
-          Parameters start = parameters;
-          start.gamma = std::move(gamma);
-          return maximise(without, std::move(start), {options.iterations, options.tolerance, false, "test"}, Run{}).objective;
-        });
+    add_membership(fit, parameters, covariance, last.objective(),
+                   [&](std::shared_ptr<const MembershipLogit> logit, std::vector<double> gamma) {
+                     Objective without = objective;
+                     without.use_membership(std::move(logit));
+                     Parameters start = parameters;
+                     start.gamma = std::move(gamma);
+                     return maximise(without, std::move(start), {options.iterations, options.tolerance, false, "test"},
+                                     fit.silently())
+                         .objective;
+                   });
   }
   result.num_parameters = static_cast<std::int64_t>(
       num * (data.num_items() - 1) + (objective.membership() != nullptr ? objective.num_weight_variables() : num - 1) +

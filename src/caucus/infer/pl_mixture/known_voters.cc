@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "caucus/base/error.h"
+#include "caucus/infer/stopping.h"
 
 namespace caucus::pl_mixture {
 
@@ -103,6 +104,21 @@ void clamp_coefficients(std::vector<double>& gamma) {
   for (double& value : gamma) value = std::clamp(value, -3.0, 3.0);
 }
 
+namespace {
+
+Membership::Test test_columns(const KnownVoters& known, std::span<const double> gamma, double best, std::size_t first,
+                              std::size_t count, const RefitWithout& refit) {
+  const double without =
+      refit(std::make_shared<MembershipLogit>(known.logit->without(first, count)), known.logit->without(gamma, first, count));
+  Membership::Test test;
+  test.statistic = std::max(0.0, 2.0 * (best - without));
+  test.degrees = static_cast<int>(count * (known.logit->num_groups() - 1));
+  test.p_value = boost::math::gamma_q(0.5 * test.degrees, 0.5 * test.statistic);
+  return test;
+}
+
+}  // namespace
+
 std::vector<Membership::Test> test_terms(const KnownVoters& known, std::span<const double> gamma, double best, const Run& run,
                                          const RefitWithout& refit) {
   std::vector<Membership::Test> tests;
@@ -111,14 +127,34 @@ std::vector<Membership::Test> test_terms(const KnownVoters& known, std::span<con
     StopReason why = StopReason::converged;
     if (run.report({"tests of terms", static_cast<int>(tests.size()), static_cast<int>(terms.size()), best}, why) == Flow::stop)
       break;
-    const double without = refit(std::make_shared<MembershipLogit>(known.logit->without(term.first, term.count)),
-                                 known.logit->without(gamma, term.first, term.count));
-    Membership::Test test;
+    Membership::Test test = test_columns(known, gamma, best, term.first, term.count, refit);
+    if (should_stop(run)) break;  // this one was cut short
     test.term = term.name;
-    test.statistic = std::max(0.0, 2.0 * (best - without));
-    test.degrees = static_cast<int>(term.count * (known.logit->num_groups() - 1));
-    test.p_value = boost::math::gamma_q(0.5 * test.degrees, 0.5 * test.statistic);
-    tests.push_back(test);
+    tests.push_back(std::move(test));
+  }
+  return tests;
+}
+
+std::vector<Membership::Test> test_levels(const KnownVoters& known, std::span<const double> gamma, double best,
+                                          std::span<const Membership::Test> terms, std::span<const MembershipEffect> effects,
+                                          const Run& run, const RefitWithout& refit) {
+  std::vector<Membership::Test> tests;
+  for (std::size_t i = 0, end = 0; i < effects.size(); i = end) {
+    const LargestEffect largest = largest_effect(effects, i);
+    end = largest.end;
+    const MembershipEffect& one = effects[largest.best];
+    const auto of_term = std::ranges::find(terms, one.term, &Membership::Test::term);
+    if (of_term == terms.end() || of_term->p_value >= 0.05 || one.low > 0.0 || one.low == one.high) continue;
+    const auto& term = *std::ranges::find(known.design.terms(), one.term, &DesignTerm::name);
+    Membership::Test test = *of_term;  // of a term with one column, this is its test
+    if (term.count > 1) {
+      const auto level = static_cast<std::size_t>(std::ranges::find(term.levels, one.to) - term.levels.begin());
+      test = test_columns(known, gamma, best, term.first + level - 1, 1, refit);
+      if (should_stop(run)) break;
+      test.term = term.name;
+    }
+    test.level = one.to;
+    tests.push_back(std::move(test));
   }
   return tests;
 }

@@ -40,6 +40,10 @@ using RefitWithout = std::function<double(std::shared_ptr<const MembershipLogit>
 // Twice the log-likelihood that a fit without the term loses, from where the fit with it ended.
 std::vector<Membership::Test> test_terms(const KnownVoters& known, std::span<const double> gamma, double best, const Run& run,
                                          const RefitWithout& refit);
+// The same of single levels, of terms that matter, whose interval says nothing.
+std::vector<Membership::Test> test_levels(const KnownVoters& known, std::span<const double> gamma, double best,
+                                          std::span<const Membership::Test> terms, std::span<const MembershipEffect> effects,
+                                          const Run& run, const RefitWithout& refit);
 
 // covariance: of gamma, or empty.
 std::shared_ptr<Membership> tell_membership(const KnownVoters& known, const Parameters& fitted, const Eigen::MatrixXd& covariance);

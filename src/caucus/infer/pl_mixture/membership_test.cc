@@ -266,6 +266,31 @@ TEST_F(Together, AllOfItIsFound) {
   }
 }
 
+// Near separation the standard error of a coefficient says nothing (Hauck & Donner 1977); the words follow the likelihood ratio.
+TEST(MembershipWords, AClearDifferenceIsNotCalledNone) {
+  Membership membership;
+  membership.level_tests = {{"town", 25.0, 1, 6e-7, "west"}, {"town", 0.4, 1, 0.5, "north"}};
+  const auto words = [&](const char* level, double low) {
+    const std::vector<MembershipEffect> effects{{"town", "east", level, 0, 0.5, 0.1, -0.6, -low},
+                                                {"town", "east", level, 1, 0.5, 0.9, low, 0.6}};
+    return effect_sentences(effects, membership).at(0);
+  };
+  EXPECT_NE(words("west", -0.1).find("clear, p < 0.0005, but the data hardly tell by how much"), std::string::npos);
+  EXPECT_NE(words("north", -0.1).find("do not tell it from no difference"), std::string::npos);
+  EXPECT_NE(words("south", -0.1).find("do not tell it from no difference"), std::string::npos);
+  EXPECT_NE(words("north", 0.2).find("by 20 to 60 points"), std::string::npos);
+}
+
+TEST(MembershipWords, LevelsWhoseIntervalSaysNothingAreTested) {
+  // Nearly all of the west belong to the second group: the likelihood is flat far out, and clear at zero.
+  const Drawn drawn = draw_poll(160, 12, 0.0, 4.5);
+  const FitOutcome fitted =
+      make_pl_mixture_family()->fit(drawn.data, {{"components", "2"}, {"membership", "town"}, {"restarts", "4"}}, caucus::Run{});
+  const Membership& membership = *fitted.model->membership();
+  ASSERT_LT(membership.tests.at(0).p_value, 1e-3);
+  for (const ModelFact& fact : fitted.model->facts()) EXPECT_EQ(fact.words.find("no difference"), std::string::npos) << fact.words;
+}
+
 // 24 samples: the ratio of two estimates of a standard error has a relative error of about 0.15, five of them are allowed.
 TEST_F(Together, BothKindsOfBootstrapSpreadAsTheInformationSays) {
   const Dataset part = with_voter_weights(data_, [] {

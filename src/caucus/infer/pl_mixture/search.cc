@@ -63,7 +63,7 @@ class Problem {
       seen_.emplace(*part_, objective.num_components(), objective.strength(), 1);
     else
       seen_.emplace(objective, objective.num_components(), restarts == 1 ? objective.threads() : 1);
-    starts_.emplace(*seen_, options, run.seed);
+    starts_.emplace(*seen_, options, run.seed, [this] { return should_stop(run_); });
     // A start from labels comes on top, and first.
     const std::size_t labelled =
         objective.data().voters.share() ? objective.data().voters.size() : objective.data().rankings.size();

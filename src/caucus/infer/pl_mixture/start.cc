@@ -41,11 +41,11 @@ Parameters random_start(const Objective& objective, std::uint64_t seed, std::uin
 
 }  // namespace
 
-Starts::Starts(const Objective& objective, const Options& options, std::uint64_t seed)
+Starts::Starts(const Objective& objective, const Options& options, std::uint64_t seed, std::function<bool()> stop)
     : objective_(objective),
       options_(options),
       seed_(seed),
-      regrouper_(objective.data().rankings, objective.num_items(), objective.data().unranked) {}
+      regrouper_(objective.data().rankings, objective.num_items(), objective.data().unranked, std::move(stop)) {}
 Starts::~Starts() = default;
 
 bool Starts::can_embed() const {

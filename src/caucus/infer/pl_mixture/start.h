@@ -17,7 +17,7 @@ namespace caucus::pl_mixture {
 // computed once, when first asked for.
 class Starts {
  public:
-  Starts(const Objective& objective, const Options& options, std::uint64_t seed);
+  Starts(const Objective& objective, const Options& options, std::uint64_t seed, std::function<bool()> stop = {});
   ~Starts();
 
   // Start number `index` of the given kind; `automatic` takes spectral, random, k-means and ballots in turn.
