@@ -16,7 +16,7 @@ import unittest
 
 CAUCUS = os.path.abspath(sys.argv[1])
 ROOT = os.path.abspath(sys.argv[2])
-MOMENTS = int(os.environ.get("CAUCUS_TEST_MOMENTS", "25"))
+MOMENTS = int(os.environ.get("CAUCUS_TEST_MOMENTS", "12"))
 
 
 def run(*words, expect=0, **more):

@@ -305,7 +305,7 @@ TEST(Regression, UnusedFlagsAreSaid) {
 TEST(Regression, StepsGoOnFromTheirCheckpoint) {
   const Table table = example(3000, 1);
   for (const Method method : {Method::em, Method::variational}) {
-    const std::string path = testing::TempDir() + "steps.ckpt";
+    const std::string path = ::testing::TempDir() + "steps.ckpt";
     std::filesystem::remove(path);
     Request asked = request(method);
     const RegressionFit whole = train_classes(table, asked, {});
