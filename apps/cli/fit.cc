@@ -106,10 +106,10 @@ OptionMap given_options(const FitFlags& flags, const CLI::App& command) {
 }
 
 // Hands the file on to a family that has checkpoints of its own; it goes on from the file where there is one.
-bool request_own_checkpoint(const FitFlags& flags, const CLI::App& command, OptionMap& options) {
+bool request_own_checkpoint(const FitFlags& flags, OptionMap& options) {
   if (!find_family(flags.family).info().has_option("checkpoint")) return false;
   options["checkpoint"] = flags.checkpoint.path;
-  if (command.count("--checkpoint-every") > 0) options["checkpoint-every"] = fmt::format("{:g}", flags.checkpoint.every);
+  if (!flags.checkpoint.path.empty()) options["checkpoint-every"] = fmt::format("{:g}", flags.checkpoint.every);
   return true;
 }
 
@@ -123,7 +123,7 @@ void run_fit(const FitFlags& flags, const CLI::App& command, Context& context) {
   request.reading.rows_are_voters = request.options.contains("membership");
   check_checkpoint_flags(flags.checkpoint);
   // A family may keep the state of its chains itself.
-  if (flags.checkpoint.path.empty() || !request_own_checkpoint(flags, command, request.options))
+  if (flags.checkpoint.path.empty() || !request_own_checkpoint(flags, request.options))
     request.checkpoint = flags.checkpoint;
   request.keep_data = flags.report.wanted();  // a report shows the rankings again
   request.spool_folder = temporary_folder();

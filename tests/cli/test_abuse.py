@@ -241,11 +241,19 @@ class Resume(Case):
         _, data = self.two_groups(100)
         saved = self.path("chain")
         flags = ["--family", "dpm", "--sweeps", 60, "--burnin", 10, "--chains", 1, "--checkpoint", saved, "--checkpoint-every", "0"]
-        self.ok("fit", data, *flags, "-q")
+        whole = json.loads(self.ok("fit", data, *flags, "--json").stdout)
         if not os.path.exists(saved):
             self.skipTest("no checkpoint is left after a fit that ended")
         with open(saved, "rb") as file:
             good = file.read()
+        for at in range(0, len(good), max(1, len(good) // 40)):
+            with open(saved, "wb") as file:
+                file.write(good[:at] + bytes([good[at] ^ 0x41]) + good[at + 1:])
+            # The one before it goes on to the same end, and is not lost by that; alone, the damaged one is refused.
+            resumed = self.ok("fit", data, *flags, "--json")
+            self.assertIn("damaged", resumed.stderr)
+            self.assertEqual(json.loads(resumed.stdout)["components"], whole["components"])
+        os.remove(saved + ".previous")
         for at in range(0, len(good), max(1, len(good) // 40)):
             with open(saved, "wb") as file:
                 file.write(good[:at] + bytes([good[at] ^ 0x41]) + good[at + 1:])

@@ -47,6 +47,8 @@ std::optional<Loader> Checkpoint::load(const std::function<void(std::string_view
     }
     if (!before) throw;
     warn(fmt::format("{}. The one before it, {}, is used.", refusal.what(), previous()));
+    // Else the next save would put the damaged one in the place of the sound one.
+    std::filesystem::copy_file(previous(), path_, std::filesystem::copy_options::overwrite_existing);
     return before;
   }
 }

@@ -153,10 +153,10 @@ class RecordedChain {
 
  private:
   // Not in the constructor: a chain that goes on from a file has no start, and starts are made side by side.
-  // A start has a second, whatever the limit: small data are never left without a state.
+  // A start has half a second, whatever the limit: small data are never left without a state.
   bool start(const AskToStop& stop) {
     const auto begun = std::chrono::steady_clock::now();
-    const AskToStop patient = [&] { return std::chrono::steady_clock::now() - begun > std::chrono::seconds(1) && stop(); };
+    const AskToStop patient = [&] { return std::chrono::steady_clock::now() - begun > std::chrono::milliseconds(500) && stop(); };
     started_ = started_ || chain_->start_randomly(patient);
     return started_;
   }

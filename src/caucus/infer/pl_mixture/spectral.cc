@@ -30,9 +30,7 @@ Embedding::Chosen choose_rankings(const Dataset& data, std::uint64_t seed, std::
     all.rankings.push_back(static_cast<std::uint32_t>(i));
     all.weights.push_back(data.rankings.weight(i));
   }
-  const std::size_t n = data.num_items();
-  const std::size_t bytes = std::max<std::size_t>(n * (n + 7) / 16 * 2, 1);
-  const std::size_t limit = std::clamp<std::size_t>(most_bytes / bytes, std::min<std::size_t>(50, most_rankings), most_rankings);
+  const std::size_t limit = Embedding::room(data.num_items(), most_rankings);
   if (all.rankings.size() <= limit) return all;
   RandomStream random(seed, Purpose::svd, 1);
   Embedding::Chosen part;
@@ -52,6 +50,11 @@ double linked(double share, Link link) {
 }
 
 }  // namespace
+
+std::size_t Embedding::room(std::size_t n, std::size_t most_rankings) {
+  const std::size_t bytes = std::max<std::size_t>(n * (n + 7) / 16 * 2, 1);
+  return std::clamp<std::size_t>(most_bytes / bytes, std::min<std::size_t>(50, most_rankings), most_rankings);
+}
 
 Embedding::Embedding(const Dataset& data, std::uint64_t seed, int threads, std::size_t most_rankings)
     : Embedding(data, choose_rankings(data, seed, most_rankings), threads) {}

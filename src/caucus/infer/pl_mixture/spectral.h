@@ -25,6 +25,8 @@ class Embedding {
     std::vector<double> weights;
   };
   Embedding(const Dataset& data, std::uint64_t seed, int threads, std::size_t most_rankings = 20'000);
+  // Of so many items, at most so many rankings are taken.
+  static std::size_t room(std::size_t num_items, std::size_t most_rankings);
 
   const PairBits& bits() const { return bits_; }
   const std::vector<double>& weights() const { return weights_; }

@@ -49,16 +49,23 @@ Starts::Starts(const Objective& objective, const Options& options, std::uint64_t
 Starts::~Starts() = default;
 
 bool Starts::can_embed() const {
-  // Every pair of items is a column: with thousands of items one start would take longer than all others together.
+  // Every pair of items is a column, and directions are found for every component: with thousands of items or a hundred components
+  // one start would take longer than all others together. A unit is about 3 ns.
   constexpr std::size_t most_pairs = 100'000;
-  const std::size_t n = objective_.num_items();
-  return !objective_.has_ties() && n > 1 && n * (n - 1) / 2 <= most_pairs && objective_.batch().count > 0;
+  constexpr double most_work = 2e9;
+  const std::size_t n = objective_.num_items(), pairs = n * (n - 1) / 2;
+  if (objective_.has_ties() || n < 2 || pairs > most_pairs || objective_.batch().count == 0) return false;
+  const auto rankings = static_cast<double>(std::min(objective_.data().rankings.size(), Embedding::room(n, part_of_many())));
+  return rankings * static_cast<double>(pairs) * static_cast<double>(objective_.num_components() + 5) <= most_work;
 }
 
+// One start among many need not see every ranking.
+std::size_t Starts::part_of_many() const { return std::max<std::size_t>(1500, 60 * objective_.num_items()); }
+
 const Embedding& Starts::embedding() {
-  // One start among many need not see every ranking; a spectral fit asked for by name does.
+  // A spectral fit asked for by name sees them all.
   const bool one_of_many = options_.init == Init::automatic && options_.method != Method::spectral;
-  const std::size_t most = one_of_many ? std::max<std::size_t>(1500, 60 * objective_.num_items()) : 20'000;
+  const std::size_t most = one_of_many ? part_of_many() : 20'000;
   std::call_once(embed_once_,
                  [&] { embedding_ = std::make_unique<Embedding>(objective_.data(), seed_, objective_.threads(), most); });
   return *embedding_;

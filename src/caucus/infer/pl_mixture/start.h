@@ -25,6 +25,7 @@ class Starts {
   // Does the data set carry a pairwise embedding? Not with ties, nor with so many items that it takes too long for one start of
   // many.
   bool can_embed() const;
+  std::size_t part_of_many() const;
   const Regrouper& regrouper() const { return regrouper_; }
 
  private:
