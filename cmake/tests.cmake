@@ -52,7 +52,6 @@ include(${PROJECT_SOURCE_DIR}/tests/new_family/new_family.cmake)
 add_test(NAME command_line COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/cli/test_cli.py $<TARGET_FILE:caucus_cli> ${PROJECT_SOURCE_DIR})
 if(NOT CAUCUS_SANITIZE)  # they bound memory and time, which sanitizers do not live with
   add_test(NAME degenerate COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/cli/test_degenerate.py $<TARGET_FILE:caucus_cli> ${PROJECT_SOURCE_DIR})
-  add_test(NAME stopping COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/cli/test_stopping.py $<TARGET_FILE:caucus_cli> --quick)
   add_test(NAME abuse COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/cli/test_abuse.py $<TARGET_FILE:caucus_cli> ${PROJECT_SOURCE_DIR})
 endif()
 add_test(NAME scale COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/cli/test_scale.py $<TARGET_FILE:caucus_cli> ${PROJECT_SOURCE_DIR})

@@ -123,8 +123,7 @@ void run_fit(const FitFlags& flags, const CLI::App& command, Context& context) {
   request.reading.rows_are_voters = request.options.contains("membership");
   check_checkpoint_flags(flags.checkpoint);
   // A family may keep the state of its chains itself.
-  if (flags.checkpoint.path.empty() || !request_own_checkpoint(flags, request.options))
-    request.checkpoint = flags.checkpoint;
+  if (flags.checkpoint.path.empty() || !request_own_checkpoint(flags, request.options)) request.checkpoint = flags.checkpoint;
   request.keep_data = flags.report.wanted();  // a report shows the rankings again
   request.spool_folder = temporary_folder();
   const bool choose = service::settle_components(request);
