@@ -95,12 +95,17 @@ TEST(ChainDriver, TheCheckpointBeforeIsUsedWhereTheLastIsDamaged) {
   EXPECT_EQ(read(), 1);
   EXPECT_NE(said.find(path.string() + ": not a checkpoint"), std::string::npos) << said;
   EXPECT_NE(said.find(previous), std::string::npos) << said;
+  // It has taken the damaged one's place: the next save keeps it.
+  said.clear();
+  EXPECT_EQ(read(), 1);
+  EXPECT_EQ(said, "");
   // Of another run: the one before is used too. Where neither is of this run, the file is refused.
   std::filesystem::remove(path);
   other.save(second);
   said.clear();
   EXPECT_EQ(read(), 1);
   EXPECT_NE(said.find("other data"), std::string::npos) << said;
+  other.save(second);
   other.save(second);
   EXPECT_THROW(read(), DataError);
   std::filesystem::remove(path);
