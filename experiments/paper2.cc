@@ -269,8 +269,11 @@ Report goodness_report(const Results& results, const std::string& name) {
   std::map<std::pair<std::string, int>, std::pair<std::string, const Json*>> best;  // of a model: the highest line
   for (const auto& [key, line] : results.lines()) {
     if (!key.starts_with(name + "/")) continue;
-    auto& [kept, at] = best[{line["model"].get<std::string>(), line["M"].get<int>()}];
-    if (at == nullptr || line["loglik"].get<double>() > (*at)["loglik"].get<double>()) kept = key, at = &line;
+    const auto model = line["model"].get<std::string>();
+    auto& [kept, at] = best[{model, line["M"].get<int>()}];
+    // With the exact normalizer a fit ends at the highest marginal likelihood, not at the highest one of fitted weights.
+    const char* measure = model == "m4 exact normalizer" ? "marginal_loglik" : "loglik";
+    if (at == nullptr || line[measure].get<double>() > (*at)[measure].get<double>()) kept = key, at = &line;
   }
   std::string dropped;
   for (const auto& [which, found] : best) {

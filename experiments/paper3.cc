@@ -247,12 +247,15 @@ void decomposition(const Settings& settings, Results& results) {
     }
 }
 
-// "11 of 20" with the interval of Wilson (1927), 95 %.
-std::string share(double successes, double runs) {
+// "34 to 74": the interval of Wilson (1927), 95 %, in percent.
+std::string wilson(double successes, double runs) {
   const double z = 1.96, p = successes / runs, centre = (p + z * z / (2.0 * runs)) / (1.0 + z * z / runs),
                half = z * std::sqrt(p * (1.0 - p) / runs + z * z / (4.0 * runs * runs)) / (1.0 + z * z / runs);
-  return fmt::format("{:.0f} of {:.0f} ({:.0f} to {:.0f} %)", successes, runs, 100.0 * std::max(0.0, centre - half),
-                     100.0 * std::min(1.0, centre + half));
+  return fmt::format("{:.0f} to {:.0f}", 100.0 * std::max(0.0, centre - half), 100.0 * std::min(1.0, centre + half));
+}
+
+std::string share(double successes, double runs) {
+  return fmt::format("{:.0f} of {:.0f} ({} %)", successes, runs, wilson(successes, runs));
 }
 
 Report decomposition_report(const Settings&, const Results& results) {
@@ -306,12 +309,14 @@ Report report(const Results& results, const std::string& part, const char* key, 
     result.table += fmt::format("| {} | {} |", at, by_method[0].count);
     if (with_paper) {
       const auto [em, tensor] = printed.at(at);
-      result.table += fmt::format(" {}% | {}% |", em, tensor);
+      result.table += fmt::format(" {}% ({}) | {}% ({}) |", em, wilson(em / 5.0, 20.0), tensor, wilson(tensor / 5.0, 20.0));
       paper_em.points.emplace_back(static_cast<double>(at), em);
       paper_tensor.points.emplace_back(static_cast<double>(at), tensor);
     }
     for (std::size_t m = 0; m < methods.size(); ++m) {
-      result.table += fmt::format(" {:.0f}% |", 100.0 * by_method[m].mean());
+      result.table += fmt::format(" {:.0f}%", 100.0 * by_method[m].mean());
+      if (with_paper) result.table += fmt::format(" ({})", wilson(by_method[m].sum, static_cast<double>(by_method[m].count)));
+      result.table += " |";
       lines[m].points.emplace_back(static_cast<double>(at), 100.0 * by_method[m].mean());
     }
     result.table += "\n";

@@ -261,8 +261,10 @@ Report report_shapes(const Settings&, const Results& results) {
   std::vector<std::string> names{"gibbs"};
   for (const Variant& variant : variants) names.emplace_back(variant.name), text += "---|";
   text += "\n";
+  bool any = false;
   for (const DataSet& set : data_sets) {
-    if (set.num_train > 0) continue;
+    if (set.num_train > 0 || over_splits(results, set.key, variants[0].name, "misclassification").count == 0) continue;
+    any = true;
     const Printed paper = in_paper(set.key, "gibbs");
     text += fmt::format("| {} | {}; ESS {:.0f} |", set.name, paper_cell(paper), paper.ess);
     for (const std::string& name : names) {
@@ -275,7 +277,7 @@ Report report_shapes(const Settings&, const Results& results) {
     }
     text += "\n";
   }
-  return {text, ""};
+  return any ? Report{text, ""} : Report{};
 }
 
 }  // namespace

@@ -188,7 +188,7 @@ Report report_figure6(const Settings&, const Results& results) {
       }
       if (part.start != StartCenters::random || by_sweep.empty()) continue;
       charts += placed(0, 380.0 * (dataset - 1),
-                       line_chart(fmt::format("Data set {}: by sweep", dataset), "sweep", "VI", by_sweep, 60) +
+                       line_chart(fmt::format("Data set {}: by sweep", dataset), "sweep", "VI", by_sweep, 60, true, false) +
                            line_chart(fmt::format("Data set {}: by CPU seconds", dataset), "CPU seconds", "VI", by_seconds, 520));
     }
     if (table.empty()) continue;
