@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Holds the documentation to the program: every --flag that README, docs or a family's page names is one that `caucus` takes, and
-the program in README is examples/fit.cc.
+"""Holds the documentation to the program: every --flag that README, docs or a family's page names is one that `caucus` takes, every
+link leads to a file, and the program in README is examples/fit.cc.
 
 Usage: check-docs.py PATH-TO-CAUCUS SOURCE-DIR
 """
@@ -15,6 +15,8 @@ CAUCUS, SOURCE = sys.argv[1], pathlib.Path(sys.argv[2])
 FOREIGN = {"--build", "--install", "--preset", "--target", "--prefix", "--flag", "--requeue",  # and a browser's:
            "--headless", "--no-sandbox", "--print-to-pdf", "--screenshot", "--window-size"}
 FLAG = re.compile(r"(?<![\w-])--[a-z](?:-?[a-z0-9])*(?![\w/>-])")  # not the arrows of a drawing
+
+LINK = re.compile(r"\]\((?![a-z]+:)([^)#\s]+)")  # not to other sites
 
 
 def run(*args):
@@ -38,6 +40,10 @@ for page in sorted(pages):
         for flag in FLAG.findall(line):
             if flag not in known:
                 print(f"{page.relative_to(SOURCE)}:{number}: there is no {flag}")
+                bad = 1
+        for target in LINK.findall(line):
+            if not (page.parent / target).exists():
+                print(f"{page.relative_to(SOURCE)}:{number}: there is no {target}")
                 bad = 1
 example = (SOURCE / "examples" / "fit.cc").read_text(encoding="utf-8")
 if f"```cpp\n{example}```" not in (SOURCE / "README.md").read_text(encoding="utf-8"):

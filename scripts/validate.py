@@ -458,8 +458,8 @@ def table(args):
 
 Made by `make validate` ({results['date']}), by simulation through the command line; `scripts/validate.py` holds every study, and each data
 set can be made again by its seed. `make validate` at full size takes 1000 data sets of each study; the tables say how many there were so far. `QUICK=1`
-takes 30 of each and fails where something is off beyond chance. Two more pages: [special-functions.md](special-functions.md), to how many digits each special function is right, and
-[mutations.md](mutations.md), which planted errors the tests notice.
+takes 30 of each and fails where something is off beyond chance. `make special-functions` says to how many digits each special function is right, and
+`make mutations` which planted errors the tests notice.
 
 ## Intervals
 

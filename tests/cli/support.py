@@ -19,6 +19,41 @@ def caucus(*args, stdin=None):
     return subprocess.run([CAUCUS, *map(str, args)], input=stdin, capture_output=True, text=True, timeout=300)
 
 
+def run(*words, expect=0, **more):
+    done = subprocess.run([CAUCUS, *words], check=False, **{"capture_output": True, "text": True, **more})
+    if expect is not None and done.returncode != expect:
+        raise AssertionError(f"{words}: exit {done.returncode}, not {expect}\n{done.stderr}")
+    return done
+
+
+def without_time(path):
+    """A model file without what a clock or the command line put there."""
+    with open(path, encoding="utf-8") as file:
+        model = json.load(file)
+    model.pop("command", None)
+    model.pop("created", None)
+
+    def strip(value):
+        if isinstance(value, dict):
+            return {k: strip(v) for k, v in value.items() if k not in ("seconds", "command", "file", "source", "path", "threads", "checkpoint", "checkpoint-every")}
+        return [strip(v) for v in value] if isinstance(value, list) else value
+
+    return strip(model)
+
+
+class OneFolder(unittest.TestCase):
+    """A folder that all tests of a class share: what is dear to make is made once."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.folder.cleanup)
+
+    @classmethod
+    def path(cls, name):
+        return os.path.join(cls.folder.name, name)
+
+
 class Case(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()

@@ -1,22 +1,19 @@
 #!/usr/bin/env python3
 """caucus-mpi gives the bits of caucus on 1, 2, 3 and 5 processes, and ends when one of them does.
 
-Usage: test_mpi.py PATH-TO-CAUCUS PATH-TO-CAUCUS-MPI PATH-TO-REPOSITORY
+Usage: test_mpi.py PATH-TO-CAUCUS PATH-TO-CAUCUS-MPI
 """
-import json
 import os
 import random
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
 
-CAUCUS, MPI, ROOT = (os.path.abspath(word) for word in sys.argv[1:4])
-sys.argv = [sys.argv[0], CAUCUS, ROOT]
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from test_scale import run, without_time  # noqa: E402
+from support import TOWN, OneFolder, run, without_time
+
+MPI = os.path.abspath(sys.argv[2])
 
 
 def mpirun(ranks, *words, expect=0, timeout=300):
@@ -27,24 +24,16 @@ def mpirun(ranks, *words, expect=0, timeout=300):
     return done
 
 
-class Mpi(unittest.TestCase):
+class Mpi(OneFolder):
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
-        cls.town = os.path.join(ROOT, "examples", "town.soi")
+        super().setUpClass()
+        cls.town = TOWN
         cls.cds = cls.path("large.cds")
         # So many that starts see a part, and passes over all are shared.
         run("generate", "--items", "12", "-k", "3", "--out", cls.path("truth.json"))
         run("sample", cls.path("truth.json"), "-n", "60000", "--out", cls.path("large.soc"))
         run("convert", cls.path("large.soc"), cls.cds)
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.folder.cleanup()
-
-    @classmethod
-    def path(cls, name):
-        return os.path.join(cls.folder.name, name)
 
     def same(self, name, words, ranks=(1, 2, 3, 5)):
         alone, shared = self.path(f"{name}.json"), self.path(f"{name}-mpi.json")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Mapped data sets, checkpoints and their ends: kill -9 at any moment, full disks, damaged files.
 
-Usage: test_scale.py PATH-TO-CAUCUS PATH-TO-REPOSITORY
+Usage: test_scale.py PATH-TO-CAUCUS
 """
 import json
 import os
@@ -10,42 +10,19 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
 
-CAUCUS = os.path.abspath(sys.argv[1])
-ROOT = os.path.abspath(sys.argv[2])
+from support import CAUCUS, TOWN, OneFolder, run, without_time
+
 MOMENTS = int(os.environ.get("CAUCUS_TEST_MOMENTS", "12"))
 
 
-def run(*words, expect=0, **more):
-    done = subprocess.run([CAUCUS, *words], check=False, **{"capture_output": True, "text": True, **more})
-    if expect is not None and done.returncode != expect:
-        raise AssertionError(f"{words}: exit {done.returncode}, not {expect}\n{done.stderr}")
-    return done
-
-
-def without_time(path):
-    """A model file without what a clock or the command line put there."""
-    with open(path, encoding="utf-8") as file:
-        model = json.load(file)
-    model.pop("command", None)
-    model.pop("created", None)
-
-    def strip(value):
-        if isinstance(value, dict):
-            return {k: strip(v) for k, v in value.items() if k not in ("seconds", "command", "file", "source", "path", "threads", "checkpoint", "checkpoint-every")}
-        return [strip(v) for v in value] if isinstance(value, list) else value
-
-    return strip(model)
-
-
-class Scale(unittest.TestCase):
+class Scale(OneFolder):
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
-        cls.town = os.path.join(ROOT, "examples", "town.soi")
+        super().setUpClass()
+        cls.town = TOWN
         cls.cds = cls.path("town.cds")
         run("convert", cls.town, cls.cds)
         # Groups that are hard to tell apart: a fit that takes its time.
@@ -56,14 +33,6 @@ class Scale(unittest.TestCase):
             for b in range(1500):
                 order = sorted(range(1, 10), key=lambda i, b=b: (i if b % 3 else -i) + 5 * draw.gauss(0, 1))
                 out.write("1: " + ",".join(map(str, order[: draw.randint(3, 9)])) + "\n")
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.folder.cleanup()
-
-    @classmethod
-    def path(cls, name):
-        return os.path.join(cls.folder.name, name)
 
     # Data sets
 

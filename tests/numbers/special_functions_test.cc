@@ -1,5 +1,5 @@
-// Every special function of the code against a hundred digits, over the whole of its domain. The table in docs/special-functions.md
-// is what CAUCUS_ERROR_TABLE=FILE writes.
+// Every special function of the code against a hundred digits, over the whole of its domain. CAUCUS_ERROR_TABLE=FILE writes the
+// errors found as a table.
 #include <gtest/gtest.h>
 
 #include <algorithm>
