@@ -15,7 +15,6 @@ CAUCUS, SOURCE = sys.argv[1], pathlib.Path(sys.argv[2])
 FOREIGN = {"--build", "--install", "--preset", "--target", "--prefix", "--flag", "--requeue",  # and a browser's:
            "--headless", "--no-sandbox", "--print-to-pdf", "--screenshot", "--window-size"}
 FLAG = re.compile(r"(?<![\w-])--[a-z](?:-?[a-z0-9])*(?![\w/>-])")  # not the arrows of a drawing
-
 LINK = re.compile(r"\]\((?![a-z]+:)([^)#\s]+)")  # not to other sites
 
 
