@@ -107,13 +107,15 @@ Dataset read_source(const Source& source, const std::string& folder) {
 struct Race {
   std::string prefix;                         // of its lines' keys
   std::vector<std::string> contenders, data;  // no data: all
+  bool all_ballots = false;                   // of large files too
 };
 const Race families{"",
                     {"pl:1", "pl:1..10", "mallows:1", "mallows:1..10;restarts=8", "gmallows:1..8;restarts=4", "m4:2",
                      "dpm:sweeps=200;burnin=80", "kde", "ebms"},
                     {}};
-// Where ten groups were the most offered and were chosen in every fold.
-const Race many_groups{"many/", {"pl:1..25", "mallows:1..25;restarts=8", "dpm:sweeps=200;burnin=80"}, {"Sushi", "Baillieston"}};
+// Where ten groups were the most offered and were chosen in every fold; and the same without drawing ballots.
+const Race many_groups{"many/", {"pl:1..25", "mallows:1..25;restarts=3", "dpm:sweeps=200;burnin=80"}, {"Sushi", "Baillieston"}};
+const Race whole_files{"all/", {"pl:1..25", "dpm:sweeps=200;burnin=80"}, {"APA 1980", "Sushi", "Baillieston"}, true};
 
 bool runs_on(const Race& race, const std::string& data) {
   return race.data.empty() || std::ranges::find(race.data, data) != race.data.end();
@@ -130,7 +132,7 @@ void run(const Race& race, const Settings& settings, Results& results) {
   for (const Source& source : sources()) {
     const std::string key = race.prefix + source.name;
     if (!runs_on(race, source.name) || results.has(key) || (settings.quick && source.name != "sports")) continue;
-    const Dataset whole = read_source(source, settings.data), data = draw_ballots(whole);
+    const Dataset whole = read_source(source, settings.data), data = race.all_ballots ? whole : draw_ballots(whole);
     CompareRequest request;
     for (const std::string& text : race.contenders)
       if (text != source.skip) request.contenders.push_back(parse_contender(text));
@@ -226,5 +228,10 @@ std::vector<Target> caucus::experiments::findings_targets() {
            "the same with up to 25 groups, where ten were too few",
            [](const Settings& settings, Results& results) { run(many_groups, settings, results); },
            [](const Settings&, const Results& results) { return report(many_groups, results); },
-           {"many/"}}};
+           {"many/"}},
+          {"findings-whole",
+           "pl with up to 25 groups and dpm on whole files",
+           [](const Settings& settings, Results& results) { run(whole_files, settings, results); },
+           [](const Settings&, const Results& results) { return report(whole_files, results); },
+           {"all/"}}};
 }

@@ -103,7 +103,7 @@ double seconds_in(const Json& value, bool& found) {
 }  // namespace
 
 std::optional<double> recorded_seconds(const Json& line) {
-  if (line.contains("made")) return line["made"]["cpu_seconds"].get<double>();
+  if (line.contains("made") && line["made"].contains("cpu_seconds")) return line["made"]["cpu_seconds"].get<double>();
   bool found = false;
   const double seconds = seconds_in(line, found);
   return found ? std::optional(seconds) : std::nullopt;
