@@ -91,7 +91,15 @@ struct Mean {
     const auto n = static_cast<double>(count);
     return std::sqrt(std::max(0.0, (squares - sum * sum / n) / (n - 1.0)));
   }
+  double standard_error() const { return count < 2 ? 0.0 : deviation() / std::sqrt(static_cast<double>(count)); }
 };
+
+// "34 to 74": the interval of Wilson (1927), 95 %, in percent.
+inline std::string wilson(double successes, double runs) {
+  const double z = 1.96, p = successes / runs, centre = (p + z * z / (2.0 * runs)) / (1.0 + z * z / runs),
+               half = z * std::sqrt(p * (1.0 - p) / runs + z * z / (4.0 * runs * runs)) / (1.0 + z * z / runs);
+  return fmt::format("{:.0f} to {:.0f}", 100.0 * std::max(0.0, centre - half), 100.0 * std::min(1.0, centre + half));
+}
 
 // What a table or figure of a paper looks like from the results so far: Markdown, ours next to the paper's, and a picture (may be
 // empty).

@@ -62,12 +62,26 @@ Timed run_fit(const Dataset& data, const std::string& method, std::size_t compon
   return timed;
 }
 
-double loglik_of(const Dataset& data, const Parameters& parameters) {
+double loglik_of(const Dataset& data, const Parameters& parameters, double* standard_error = nullptr) {
   const FittedMixture model(data.items, data.unranked, parameters);
   const std::vector<double> rows = log_probs(model, data, 1);
-  double total = 0.0;
-  for (std::size_t i = 0; i < rows.size(); ++i) total += data.rankings.weight(i) * rows[i];
+  double total = 0.0, squares = 0.0;
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    total += data.rankings.weight(i) * rows[i], squares += data.rankings.weight(i) * rows[i] * rows[i];
+  const double count = data.rankings.total_weight();
+  if (standard_error != nullptr) *standard_error = std::sqrt((squares - total * total / count) / (count - 1.0) / count);
   return total;
+}
+
+// Test log-likelihood per ballot and its standard error over ballots.
+void add_test(Json& line, const Dataset& test, const Parameters& parameters) {
+  double error = 0.0;
+  line["test"] = loglik_of(test, parameters, &error) / test.rankings.total_weight();
+  line["test_se"] = error;
+}
+std::string test_cell(const Json& one, int digits) {
+  return fmt::format("{:.{}f}{}", one["test"].get<double>(), digits,
+                     one.contains("test_se") ? fmt::format(" ± {:.2g}", one["test_se"].get<double>()) : std::string());
 }
 
 void figure1(const Settings& settings, Results& results) {
@@ -194,16 +208,12 @@ void table1(const Settings& settings, Results& results) {
         if (bic < best) best = bic, chosen = num;
       }
       const Timed last = run_fit(outer.train, method, chosen, 1, settings.threads);
-      const double test = loglik_of(outer.test, last.result.parameters) / outer.test.rankings.total_weight();
-      results.add(key, 1,
-                  {{"part", "table1"},
-                   {"data", election.name},
-                   {"method", method},
-                   {"K", chosen},
-                   {"test", test},
-                   {"seconds_all_K", seconds},
-                   {"seconds", last.seconds}});
-      std::printf("%s K = %zu, test %.4f, %.2f s (all K %.1f s)\n", key.c_str(), chosen, test, last.seconds, seconds);
+      Json line{{"part", "table1"}, {"data", election.name},    {"method", method},
+                {"K", chosen},      {"seconds_all_K", seconds}, {"seconds", last.seconds}};
+      add_test(line, outer.test, last.result.parameters);
+      std::printf("%s K = %zu, test %.4f, %.2f s (all K %.1f s)\n", key.c_str(), chosen, line["test"].get<double>(), last.seconds,
+                  seconds);
+      results.add(key, 1, std::move(line));
       std::fflush(stdout);
     }
   }
@@ -294,16 +304,11 @@ void figure2(const Settings& settings, Results& results) {
       for (const std::string& method : methods_at(m)) {
         if (results.has(key(m, method))) continue;
         const Timed timed = run_fit(train, method, 5, 1, settings.threads);
-        const double test = loglik_of(split.test, timed.result.parameters) / split.test.rankings.total_weight();
-        results.add(key(m, method), 1,
-                    {{"part", "figure2"},
-                     {"data", source.name},
-                     {"n", source.n},
-                     {"m", rows.size()},
-                     {"method", method},
-                     {"test", test},
-                     {"seconds", timed.seconds}});
-        std::printf("%s test %.4f, %.2f s\n", key(m, method).c_str(), test, timed.seconds);
+        Json line{{"part", "figure2"}, {"data", source.name}, {"n", source.n},
+                  {"m", rows.size()},  {"method", method},    {"seconds", timed.seconds}};
+        add_test(line, split.test, timed.result.parameters);
+        std::printf("%s test %.4f, %.2f s\n", key(m, method).c_str(), line["test"].get<double>(), timed.seconds);
+        results.add(key(m, method), 1, std::move(line));
         std::fflush(stdout);
       }
     }
@@ -389,6 +394,30 @@ Report figure1_report(const Settings&, const Results& results) {
       for (const std::size_t m : sizes) report.table += fmt::format(" {} of {} |", higher[m].first, higher[m].second);
       report.table += "\n";
     }
+    std::string paired;  // trials that were run both ways
+    for (const std::string method : {"em-lsr", "em-cml", "em-gmm"}) {
+      std::string cells;
+      bool any = false;
+      for (const std::size_t m : sizes) {
+        Mean estimated, as_given, gain;
+        for (const auto& [key, one] : results.lines()) {
+          if (one["part"] != "figure1" || one["K"] != num || one["m"] != m || one["what"] != method + given) continue;
+          const auto at = results.lines().find(key.substr(0, key.size() - given.size()));
+          if (at == results.lines().end()) continue;
+          const double with = at->second["error"].get<double>(), without = one["error"].get<double>();
+          estimated.add(with), as_given.add(without), gain.add(with - without);
+        }
+        any = any || gain.count > 0;
+        cells += gain.count == 0 ? std::string(" not run |")
+                                 : fmt::format(" {:.3g}, {:.3g} ({:+.2g} ± {:.1g}), {} trials |", estimated.mean(), as_given.mean(),
+                                               gain.mean(), gain.standard_error(), gain.count);
+      }
+      if (any) paired += fmt::format("| {} |{}\n", method, cells);
+    }
+    if (!paired.empty())
+      report.table +=
+          fmt::format("\nK = {}: error with weights estimated, given (difference ± standard error), the same trials\n\n{}{}", num,
+                      header_row(head, sizes.size()), paired);
     report.table += "\n";
     svg += line_chart(fmt::format("error, K = {}", num), "rankings", "dist to the truth", errors, left);
     svg += line_chart(fmt::format("time, K = {}", num), "rankings", "CPU seconds", times, left + 460);
@@ -404,8 +433,7 @@ Report table1_report(const Settings&, const Results& results) {
     return found == results.lines().end() ? nullptr : &found->second;
   };
   const auto cell = [](const Json& one) {
-    return fmt::format(" {:.3f} ({:.2g} s), K = {} |", one["test"].get<double>(), one["seconds"].get<double>(),
-                       one["K"].get<int>());
+    return fmt::format(" {} ({:.2g} s), K = {} |", test_cell(one, 3), one["seconds"].get<double>(), one["K"].get<int>());
   };
   const auto head = [](const std::vector<std::string>& columns) {
     std::string text = "| data |";
@@ -480,7 +508,7 @@ Report figure2_report(const Settings&, const Results& results) {
         continue;
       }
       const double seconds = found->second["seconds"].get<double>();
-      report.table += fmt::format(" {:.2f} ({:.2g} s) |", found->second["test"].get<double>(), seconds);
+      report.table += fmt::format(" {} ({:.2g} s) |", test_cell(found->second, 2), seconds);
       auto& [likelihood, time] = panels[fmt::format("{}, n = {}", name, n)][method];
       likelihood.name = time.name = method;
       likelihood.points.emplace_back(static_cast<double>(m), found->second["test"].get<double>());
@@ -490,8 +518,7 @@ Report figure2_report(const Settings&, const Results& results) {
     std::string cells_given;
     for (const std::string& method : variants)
       if (const auto found = by_method.find(method); found != by_method.end())
-        cells_given +=
-            fmt::format(" {:.2f} ({:.2g} s) |", found->second["test"].get<double>(), found->second["seconds"].get<double>());
+        cells_given += fmt::format(" {} ({:.2g} s) |", test_cell(found->second, 2), found->second["seconds"].get<double>());
     if (!cells_given.empty()) as_given += fmt::format("| {} | {} | {} |{}\n", name, n, m, cells_given);
   }
   report.table += paper_movielens;

@@ -134,7 +134,7 @@ void table1(const Settings& settings, Results& results) {
 }
 
 void decomposition(const Settings& settings, Results& results) {
-  for (int index = 0; index < std::min(num_runs(settings), 10); ++index)
+  for (int index = 0; index < num_runs(settings); ++index)
     for (const std::size_t d : distances) {
       const std::size_t n = settings.quick ? 20000 : 5000000;
       const std::uint64_t run = static_cast<std::uint64_t>(index) * 100 + d;

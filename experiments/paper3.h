@@ -132,12 +132,6 @@ inline double peak_megabytes() {
   return std::round(static_cast<double>(usage.ru_maxrss) / 1024.0);
 }
 
-// "34 to 74": the interval of Wilson (1927), 95 %, in percent.
-inline std::string wilson(double successes, double runs) {
-  const double z = 1.96, p = successes / runs, centre = (p + z * z / (2.0 * runs)) / (1.0 + z * z / runs),
-               half = z * std::sqrt(p * (1.0 - p) / runs + z * z / (4.0 * runs * runs)) / (1.0 + z * z / runs);
-  return fmt::format("{:.0f} to {:.0f}", 100.0 * std::max(0.0, centre - half), 100.0 * std::min(1.0, centre + half));
-}
 inline std::string share(double successes, double runs) {
   return fmt::format("{:.0f} of {:.0f} ({} %)", successes, runs, wilson(successes, runs));
 }

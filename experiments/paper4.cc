@@ -271,7 +271,7 @@ Report report_shapes(const Settings&, const Results& results) {
       text += " " + mean_cell(over_splits(results, set.key, name, "misclassification"), 3);
       if (const Mean ess = over_splits(results, set.key, name, "ess_min"); ess.count > 0)
         text += fmt::format("; ESS {:.0f}", ess.mean());
-      if (const Mean a = over_splits(results, set.key, name, "a"); a.count > 0 && a.deviation() > 0.0)
+      if (const Mean a = over_splits(results, set.key, name, "a"); a.count > 0 && a.deviation() > 1e-9)
         text += fmt::format("; a {:.3f}", a.mean());
       text += " |";
     }

@@ -165,7 +165,7 @@ std::string figure8_table(const Results& results, const std::string& prefix, Fig
       }
       const auto x = static_cast<double>(size);
       drawn.loglik[m].points.push_back({x, loglik.mean()});
-      table += fmt::format(" {:.3f}", loglik.mean());
+      table += fmt::format(" {:.3f} ± {:.3f}", loglik.mean(), loglik.standard_error());
       if (test.count > 0) {
         table += fmt::format("; {:.3f} ({:.3f})", test.mean(), train.mean());
         drawn.vi[2 * m].points.push_back({x, test.mean()}), drawn.vi[2 * m + 1].points.push_back({x, train.mean()});
@@ -186,7 +186,7 @@ Report report_figure8(const Settings&, const Results& results) {
   Report report;
   report.table =
       "One mixture of K = 3, n = 12, t = 5, theta = 1; beta-gibbs; 3000 test ballots. Mean test log-likelihood per ballot; VI of "
-      "test (of training) labels to the truth; CPU s.\n\n" +
+      "test (of training) labels to the truth; CPU s. ±: standard error over runs.\n\n" +
       three;
   if (const std::string thirty = figure8_table(results, "figure8/K=30/", not_drawn); !thirty.empty())
     report.table += "\nFootnote 2: the same with K = 30.\n\n" + thirty;
@@ -237,7 +237,7 @@ Report report_figure9(const Settings&, const Results& results) {
   Report report;
   report.table =
       "Jester, n = 70, t = 5: mean test log-likelihood per ballot, decimal logarithm as on the paper's axis, which ends at -8 and "
-      "-16 (uniform: -9.17); in brackets dpm in nats. Means over runs.\n\n"
+      "-16 (uniform: -9.17); in brackets dpm in nats. Means over runs ± standard error.\n\n"
       "| N | runs | dpm | kde 0.03 | kde 0.1 | kde 0.4 | kde 1 | clusters | largest cluster's theta_j | CPU s "
       "|\n|---|---|---|---|---|---|---|---|---|---|\n";
   const char* names[] = {"dpm", "kde0.03", "kde0.1", "kde0.4", "kde1"};
@@ -249,7 +249,9 @@ Report report_figure9(const Settings&, const Results& results) {
       Mean mean;
       for (const Json* line : lines) mean.add((*line)[names[m]].get<double>());
       const double decimal = mean.mean() / std::log(10.0);
-      report.table += m == 0 ? fmt::format(" {:.3f} ({:.3f}) |", decimal, mean.mean()) : fmt::format(" {:.3f} |", decimal);
+      const double error = mean.standard_error() / std::log(10.0);
+      report.table += m == 0 ? fmt::format(" {:.3f} ± {:.3f} ({:.3f}) |", decimal, error, mean.mean())
+                             : fmt::format(" {:.3f} ± {:.3f} |", decimal, error);
       chart[m].points.push_back({static_cast<double>(size), decimal});
     }
     double fewest = 1e9, most = 0.0, low = 1e9, high = 0.0;
