@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numbers>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -54,8 +55,8 @@ void rate(const Settings& settings, Results& results) {
     }
 }
 
-// Groups with normal errors (Thurstone): the utilities of Theorem 1, noise of variance 1/2, so that a pair is decided by
-// Phi(difference).
+// Groups with normal errors (Thurstone): the utilities of Theorem 1, noise of the variance of Gumbel's, which is the scale that
+// utilities have under either link.
 Dataset draw_thurstone(const PlackettLuceTruth& truth, std::size_t count, std::uint64_t seed) {
   RandomStream random(seed, Purpose::generate, 7);
   Dataset data;
@@ -67,7 +68,7 @@ Dataset draw_thurstone(const PlackettLuceTruth& truth, std::size_t count, std::u
   for (std::size_t r = 0; r < count; ++r) {
     const std::size_t k = random.below(truth.weights.size());
     for (std::size_t i = 0; i < value.size(); ++i)
-      value[i] = truth.utilities[k * truth.num_items + i] + std::sqrt(0.5) * random.normal();
+      value[i] = truth.utilities[k * truth.num_items + i] + std::numbers::pi / std::sqrt(6.0) * random.normal();
     std::iota(order.begin(), order.end(), ItemId{0});
     std::ranges::sort(order, [&](ItemId a, ItemId b) { return value[a] > value[b]; });
     builder.add(order);
@@ -80,13 +81,13 @@ void probit(const Settings& settings, Results& results) {
   const int trials = settings.trials > 0 ? settings.trials : settings.quick ? 1 : 10;
   for (int trial = 1; trial <= trials; ++trial)
     for (const std::size_t m : settings.quick ? std::vector<std::size_t>{500} : std::vector<std::size_t>{1000, 5000, 10000}) {
-      const std::string key = fmt::format("supplement/probit/m={}/trial={}", m, trial);
+      const std::string key = fmt::format("supplement/thurstone/m={}/trial={}", m, trial);
       if (results.has(key)) continue;
       const auto seed = static_cast<std::uint64_t>(trial);
       const PlackettLuceTruth truth = theorem1_truth(num_items, 3, 20, seed);
       const Dataset data = draw_thurstone(truth, m, seed);
       const Objective objective(data, 3, 0.0, settings.threads);
-      Json line{{"part", "probit"}, {"m", m}};
+      Json line{{"part", "thurstone"}, {"m", m}};
       for (const Link link : {Link::logit, Link::probit}) {
         Options options;
         options.components = 3;
@@ -233,7 +234,7 @@ Report report(const Settings&, const Results& results) {
     if (one["part"] == "rate")
       for (const auto& [at, name] : {std::pair{0, "start"}, std::pair{1, "em"}, std::pair{2, "truth"}})
         rates[one["L"].get<std::size_t>()][static_cast<std::size_t>(at)].add(one[name].get<double>());
-    if (one["part"] == "probit")
+    if (one["part"] == "thurstone")
       for (const auto& [at, name] : {std::pair{0, "logit"}, std::pair{1, "probit"}})
         links[one["m"].get<std::size_t>()][static_cast<std::size_t>(at)].add(one[name].get<double>());
     if (one["part"] == "passes")
@@ -265,7 +266,8 @@ Report report(const Settings&, const Results& results) {
   report.svg = svg_page(580, 390, line_chart("Error by L, K = 3, m = 5000", "L", "dist to the truth", lines, 70));
   if (!links.empty()) {
     report.table +=
-        "\nNormal errors in place of Gumbel's (n = 100, K = 3, L = 20): error of the spectral start by the link of Algorithm 2.\n\n"
+        "\nNormal errors in place of Gumbel's, of the same variance (n = 100, K = 3, L = 20): error of the spectral start by the "
+        "link of Algorithm 2.\n\n"
         "| m | trials | logit | probit |\n|---|---|---|---|\n";
     for (const auto& [m, cells] : links)
       report.table +=
