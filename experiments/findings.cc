@@ -114,7 +114,7 @@ const Race families{"",
                      "dpm:sweeps=200;burnin=80", "kde", "ebms"},
                     {}};
 // Where ten groups were the most offered and were chosen in every fold; and the same without drawing ballots.
-const Race many_groups{"many/", {"pl:1..25", "mallows:1..25;restarts=3", "dpm:sweeps=200;burnin=80"}, {"Sushi", "Baillieston"}};
+const Race many_groups{"many/", {"pl:1..25", "dpm:sweeps=200;burnin=80"}, {"Sushi", "Baillieston"}};
 const Race whole_files{"all/", {"pl:1..25", "dpm:sweeps=200;burnin=80"}, {"APA 1980", "Sushi", "Baillieston"}, true};
 
 bool runs_on(const Race& race, const std::string& data) {

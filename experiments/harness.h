@@ -193,14 +193,23 @@ inline const char* colour_of(const std::string& name, std::size_t position) {
   return found != known.end() ? found->second : others[position % std::size(others)];
 }
 
+// The y axis of a figure: what is beyond is drawn at its end. Empty: as the points are.
+struct Range {
+  double low = 0.0, high = 0.0;
+};
+
 // One panel, lines named beside it. A line named "METHOD, variant" is dashed in the colour of METHOD. Axes are logarithmic unless
 // told otherwise.
 inline std::string line_chart(const std::string& title, const std::string& x_label, const std::string& y_label,
-                              const std::vector<Series>& all, double left, bool log_y = true, bool log_x = true) {
+                              const std::vector<Series>& all, double left, bool log_y = true, bool log_x = true, Range range = {}) {
   constexpr double size = 300, top = 30;
   double x_low = 1e300, x_high = -1e300, y_low = 1e300, y_high = -1e300;
   const auto x_of = [&](double x) { return log_x ? std::log10(x) : x; };
-  const auto y_of = [&](double y) { return log_y ? std::log10(y) : y; };
+  const bool fixed = range.high > range.low;
+  const auto y_of = [&](double y) {
+    if (fixed) y = std::clamp(y, range.low, range.high);
+    return log_y ? std::log10(y) : y;
+  };
   for (const Series& series : all)
     for (const auto& [x, y] : series.points) {
       x_low = std::min(x_low, x_of(x)), x_high = std::max(x_high, x_of(x));
@@ -211,6 +220,7 @@ inline std::string line_chart(const std::string& title, const std::string& x_lab
   if (y_high - y_low < 1e-9) y_high += 1.0;
   const double pad = 0.05 * (y_high - y_low);
   y_low -= pad, y_high += pad;
+  if (fixed) y_low = y_of(range.low), y_high = y_of(range.high);
   const auto px = [&](double x) { return left + size * (x_of(x) - x_low) / (x_high - x_low); };
   const auto py = [&](double y) { return top + size * (1.0 - (y_of(y) - y_low) / (y_high - y_low)); };
   std::string svg = fmt::format(
@@ -232,7 +242,7 @@ inline std::string line_chart(const std::string& title, const std::string& x_lab
   }
   double last = -1e300;
   for (const double x : ticks) {
-    const std::string label = fmt::format("{:.4g}", x);
+    const std::string label = fmt::format("{:.6g}", x);
     if (px(x) - last < 6.0 + 7.0 * static_cast<double>(label.size())) continue;  // labels must not run into each other
     last = px(x);
     svg += fmt::format("<text x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n", last, top + size + 16, label);

@@ -346,7 +346,7 @@ Report figure1_report(const Settings&, const Results& results) {
   }
   Report report;
   std::string svg;
-  double left = 70;
+  double top = 0;
   for (const auto& [num, panel] : panels) {
     std::set<std::size_t> sizes;
     std::set<std::string> whats;
@@ -419,11 +419,12 @@ Report figure1_report(const Settings&, const Results& results) {
           fmt::format("\nK = {}: error with weights estimated, given (difference ± standard error), the same trials\n\n{}{}", num,
                       header_row(head, sizes.size()), paired);
     report.table += "\n";
-    svg += line_chart(fmt::format("error, K = {}", num), "rankings", "dist to the truth", errors, left);
-    svg += line_chart(fmt::format("time, K = {}", num), "rankings", "CPU seconds", times, left + 460);
-    left += 920;
+    svg += fmt::format("<g transform=\"translate(0 {})\">{}{}</g>\n", top,
+                       line_chart(fmt::format("error, K = {}", num), "rankings", "dist to the truth", errors, 70),
+                       line_chart(fmt::format("time, K = {}", num), "rankings", "CPU seconds", times, 590));
+    top += 390;
   }
-  if (!svg.empty()) report.svg = svg_page(left + 20, 390, svg);
+  if (!svg.empty()) report.svg = svg_page(1050, top, svg);
   return report;
 }
 

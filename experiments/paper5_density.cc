@@ -190,9 +190,10 @@ Report report_figure8(const Settings&, const Results& results) {
       three;
   if (const std::string thirty = figure8_table(results, "figure8/K=30/", not_drawn); !thirty.empty())
     report.table += "\nFootnote 2: the same with K = 30.\n\n" + thirty;
-  report.svg = svg_page(980, 380,
-                        line_chart("Test log-likelihood per ballot", "N", "log-likelihood", drawn.loglik, 60, false) +
-                            line_chart("VI to the truth, test and training labels", "N", "VI", drawn.vi, 560, false));
+  report.svg =
+      svg_page(980, 380,
+               line_chart("Test log-likelihood per ballot", "N", "log-likelihood", drawn.loglik, 60, false, true, {-8.0, -2.0}) +
+                   line_chart("VI to the truth, test and training labels", "N", "VI", drawn.vi, 560, false, true, {0.0, 1.5}));
   return report;
 }
 
@@ -265,7 +266,9 @@ Report report_figure9(const Settings&, const Results& results) {
     }
     report.table += fmt::format(" {:.0f} to {:.0f} | {:.3f} to {:.3f} | {:.1f} |\n", fewest, most, low, high, seconds.mean());
   }
-  report.svg = svg_page(520, 380, line_chart("Jester: test log-likelihood per ballot", "N", "decimal logarithm", chart, 60, false));
+  report.svg = svg_page(
+      520, 380,
+      line_chart("Jester: test log-likelihood per ballot", "N", "decimal logarithm", chart, 60, false, true, {-16.0, -8.0}));
   return report;
 }
 

@@ -189,9 +189,11 @@ Report report_figure6(const Settings&, const Results& results) {
         by_seconds.push_back(by(std::string(name_of(method)), all.seconds, all.vi));
       }
       if (&part != &figure6_parts[0] || by_sweep.empty()) continue;  // what is drawn is the paper's
-      charts += placed(0, 380.0 * (dataset - 1),
-                       line_chart(fmt::format("Data set {}: by sweep", dataset), "sweep", "VI", by_sweep, 60, true, false) +
-                           line_chart(fmt::format("Data set {}: by CPU seconds", dataset), "CPU seconds", "VI", by_seconds, 520));
+      charts +=
+          placed(0, 380.0 * (dataset - 1),
+                 line_chart(fmt::format("Data set {}: by sweep", dataset), "sweep", "VI", by_sweep, 60, true, false, {1e-4, 10.0}) +
+                     line_chart(fmt::format("Data set {}: by CPU seconds", dataset), "CPU seconds", "VI", by_seconds, 520, true,
+                                true, {1e-4, 10.0}));
     }
     if (table.empty()) continue;
     report.table += fmt::format(
@@ -243,7 +245,10 @@ Report report_figure7(const Settings&, const Results& results) {
         for (std::size_t i = 0; i < e.size(); ++i) one.points.push_back({(*line)["a"][i].get<double>(), e[i].get<double>()});
         all.push_back(std::move(one));
       }
-    charts += line_chart(fmt::format("n = {}: relative error", n), "a", "1 - Beta / B~eta", all, left, false, false);
+    charts += line_chart(fmt::format("n = {}: relative error", n), "a", "1 - Beta / B~eta", all, left, false, false,
+                         {0.0, n == 10   ? 0.16
+                               : n == 20 ? 0.02
+                                         : 6e-4});
     left += 430;
   }
   if (!report.table.empty()) report.svg = svg_page(left, 380, charts);
