@@ -254,8 +254,8 @@ Report report_table3(const Settings& settings, const Results& results) {
 Report report_shapes(const Settings&, const Results& results) {
   std::string text =
       "Misclassification, mean (standard deviation) over splits; smallest effective sample size of 5000 draws, mean; half of the "
-      "rows to "
-      "learn from.\n\n| data | paper: PL-Gibbs | a learned, collapsed |";
+      "rows to learn from. In brackets the splits of the column \"a learned\" and of those after it.\n\n| data | paper: PL-Gibbs | "
+      "a learned, collapsed |";
   for (const Variant& variant : variants) text += fmt::format(" {} |", variant.title);
   text += "\n|---|---|---|";
   std::vector<std::string> names{"gibbs"};
@@ -266,12 +266,14 @@ Report report_shapes(const Settings&, const Results& results) {
     if (set.num_train > 0 || over_splits(results, set.key, variants[0].name, "misclassification").count == 0) continue;
     any = true;
     const Printed paper = in_paper(set.key, "gibbs");
-    text += fmt::format("| {} | {}; ESS {:.0f} |", set.name, paper_cell(paper), paper.ess);
+    text += fmt::format("| {} ({}, {} splits) | {}; ESS {:.0f} |", set.name,
+                        over_splits(results, set.key, "gibbs", "misclassification").count,
+                        over_splits(results, set.key, variants[0].name, "misclassification").count, paper_cell(paper), paper.ess);
     for (const std::string& name : names) {
       text += " " + mean_cell(over_splits(results, set.key, name, "misclassification"), 3);
       if (const Mean ess = over_splits(results, set.key, name, "ess_min"); ess.count > 0)
         text += fmt::format("; ESS {:.0f}", ess.mean());
-      if (const Mean a = over_splits(results, set.key, name, "a"); a.count > 0 && a.deviation() > 1e-9)
+      if (const Mean a = over_splits(results, set.key, name, "a"); a.count > 0 && a.deviation() > 1e-6)
         text += fmt::format("; a {:.3f}", a.mean());
       text += " |";
     }
