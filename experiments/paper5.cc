@@ -1,5 +1,7 @@
 #include "paper5.h"
 
+#include <cstdlib>
+
 #include "caucus/model/stage_sampler.h"
 
 namespace caucus::experiments {
@@ -54,7 +56,7 @@ double mean_log_prob(const FittedModel& model, const Dataset& test) {
 
 double rounded(double value, int digits) {
   if (value == 0.0 || !std::isfinite(value)) return value;
-  return std::stod(fmt::format("{:.{}e}", value, digits - 1));
+  return std::strtod(fmt::format("{:.{}e}", value, digits - 1).c_str(), nullptr);  // stod refuses what is below 1e-307
 }
 
 std::vector<const Json*> lines_of(const Results& results, const std::string& prefix) {
