@@ -54,6 +54,7 @@ if(NOT CAUCUS_SANITIZE)  # they bound memory and time, which sanitizers do not l
   add_test(NAME degenerate COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/cli/test_degenerate.py $<TARGET_FILE:caucus_cli> ${PROJECT_SOURCE_DIR})
   add_test(NAME abuse COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/cli/test_abuse.py $<TARGET_FILE:caucus_cli> ${PROJECT_SOURCE_DIR})
 endif()
+add_test(NAME stopping COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/cli/test_stopping.py $<TARGET_FILE:caucus_cli> --quick)
 add_test(NAME scale COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/cli/test_scale.py $<TARGET_FILE:caucus_cli>)
 if(CAUCUS_HAS_MPI)
   add_test(NAME mpi COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/cli/test_mpi.py $<TARGET_FILE:caucus_cli> $<TARGET_FILE:caucus_mpi>)

@@ -119,9 +119,11 @@ std::string show_fit(const FittedModel& model, const FitSummary& summary, const 
                                  model.family(), summary.method, summary.seconds, style.reset);
   // Steps are those of all starts together.
   const bool search = summary.starts && summary.starts->tried > 1;
-  text += fmt::format("log-likelihood {:.4f}   BIC {:.1f}   AIC {:.1f}\n{} parameters   {}{} {} steps{}\n", summary.loglik,
-                      summary.bic(), summary.aic(), summary.num_parameters, name_of(summary.stop_reason), search ? "," : " after",
-                      summary.iterations, search ? " in all starts" : "");
+  text += std::isnan(summary.loglik)
+              ? "log-likelihood not computed"
+              : fmt::format("log-likelihood {:.4f}   BIC {:.1f}   AIC {:.1f}", summary.loglik, summary.bic(), summary.aic());
+  text += fmt::format("\n{} parameters   {}{} {} steps{}\n", summary.num_parameters, name_of(summary.stop_reason),
+                      search ? "," : " after", summary.iterations, search ? " in all starts" : "");
   if (summary.starts && summary.starts->finished > 1) {
     text += fmt::format("{} of {} starts ended here", summary.starts->agreeing, summary.starts->finished);
     if (const std::optional<double> chance = summary.starts->chance_of_a_better)

@@ -142,6 +142,10 @@ class Stopping(unittest.TestCase):
         yield "fit dpm, many ballots", ["fit", self.many, "--family", "dpm"]  # what is told of the clusters
         yield "fit m4, 300 items", ["fit", self.wide, "--family", "m4", "-k", "3"]  # normalisers
         yield "fit ebms, many ballots", ["fit", self.many, "--family", "ebms"]  # every ballot a cluster
+        ballots(self.path("ballots.soc"), 12, 20000)
+        yield "fit kde, many ballots", ["fit", self.path("ballots.soc"), "--family", "kde"]  # every ballot with every other
+        yield "compare kde, many ballots", ["compare", self.path("ballots.soc"), "--families", "kde"]
+        yield "fit pl, bootstrap", ["fit", panel, "-k", "1", "--iterations", "2", "--bootstrap", "100"]  # a sample of 10,000 ballots of 400 items
         yield "compare, 300 items", ["compare", self.wide, "--families", "pl,mallows,gmallows,m4,kde"]
 
     def path(self, name):

@@ -35,16 +35,23 @@ double one_ballot_of(const Dataset& whole) {
 }
 
 void HeldoutScores::append(const FittedModel& model, const Dataset& test, int threads) {
+  append_unless([] { return false; }, model, test, threads);
+}
+
+bool HeldoutScores::append_unless(const std::function<bool()>& stop, const FittedModel& model, const Dataset& test, int threads) {
   const bool voters = counts_voters(model, test);
-  const std::vector<double> scores = voters ? voter_log_probs(model, test, threads) : log_probs(model, test, threads);
+  const auto scored = voters ? voter_log_probs(model, test, threads) : log_probs_unless(stop, model, test, threads);
+  if (!scored) return false;
+  const std::vector<double>& scores = *scored;
   if (voters || test.voters.given()) {
     // Voters of one ranking each: in their order, so that models that look at the voters and models that do not can be compared.
     for (std::size_t v = 0; v < test.voters.size(); ++v) log_prob.push_back(scores[voters ? v : test.voters.rankings.other[v]]);
     append_to(weight, test.voters.weights);
-    return;
+    return true;
   }
   append_to(log_prob, scores);
   append_to(weight, test.rankings.weights());
+  return true;
 }
 
 void HeldoutScores::append(const HeldoutScores& more) {

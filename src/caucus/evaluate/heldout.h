@@ -14,6 +14,8 @@ struct HeldoutScores {
   double one = 1.0;  // the weight that counts as one ballot: see one_ballot_of()
 
   void append(const FittedModel& model, const Dataset& test, int threads);
+  // False where stop() came true before all were scored; nothing is appended then.
+  bool append_unless(const std::function<bool()>& stop, const FittedModel& model, const Dataset& test, int threads);
   void append(const HeldoutScores& more);
   double mean() const;
   double standard_error() const;  // of the mean over ballots

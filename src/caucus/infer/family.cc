@@ -8,6 +8,7 @@
 #include "caucus/base/error.h"
 #include "caucus/base/parallel.h"
 #include "caucus/data/weights.h"
+#include "caucus/infer/stopping.h"
 #include "caucus/io/stream.h"
 
 namespace caucus {
@@ -57,7 +58,26 @@ void complete_summary(FitOutcome& outcome, double num_rankings, double begun, co
   summary.threads = resolve_threads(run.threads);
   summary.log_discrete_values = 0.0;
   for (const Group& group : outcome.model->profile()) summary.log_discrete_values += group.log_discrete_values;
-  if (summary.trace.values.empty()) summary.trace = {"log-likelihood", {summary.loglik}};
+  if (summary.trace.values.empty() && !std::isnan(summary.loglik)) summary.trace = {"log-likelihood", {summary.loglik}};
+}
+
+// The log-likelihood of a fit that did not come with it. It may take longer than the fit (a kernel estimate compares every ballot
+// with every other): where the time is up, or the fit was stopped and this takes more than a second, it is left out, with a
+// warning.
+double scored(const FittedModel& model, const Dataset& data, const Run& run, FitSummary& summary) {
+  if (counts_voters(model, data)) return log_likelihood(model, data, run.threads);
+  const bool stopped = should_stop(run);
+  const double until = stopped ? run.seconds() + 1.0 : run.time_limit;
+  const auto stop = [&] { return run.seconds() >= until || (!stopped && stop_requested(run.observer)); };
+  const auto log_prob = log_probs_unless(stop, model, data, run.threads);
+  if (run.agreed(!log_prob)) {
+    if (!stopped) summary.stop_reason = why_stopped(run);
+    summary.warnings.emplace_back("there was no time to compute the log-likelihood; caucus score MODEL DATA does");
+    return Progress::no_number;
+  }
+  double total = 0.0;
+  for (std::size_t i = 0; i < log_prob->size(); ++i) total += data.rankings.weight(i) * (*log_prob)[i];
+  return total;
 }
 
 }  // namespace
@@ -79,7 +99,7 @@ FitOutcome Family::fit(const Dataset& data, const OptionMap& options, const Run&
   if (run.workers().several()) require_shared(options);
   FitOutcome outcome = do_fit(data, options, run);
   FitSummary& summary = outcome.summary;
-  if (std::isnan(summary.loglik)) summary.loglik = log_likelihood(*outcome.model, data, run.threads);
+  if (std::isnan(summary.loglik)) summary.loglik = scored(*outcome.model, data, run, summary);
   if (!summary.entropy && outcome.model->num_components() > 1)
     summary.entropy = membership_entropy(*outcome.model, data, run.threads);
   complete_summary(outcome, summary.num_rankings > 0.0 ? summary.num_rankings : data.rankings.total_weight(), begun, run);

@@ -1,5 +1,6 @@
 #include "caucus/result/fitted_model.h"
 
+#include <atomic>
 #include <boost/math/special_functions/gamma.hpp>  // std::lgamma writes a global: no good on several threads
 #include <cmath>
 
@@ -51,6 +52,23 @@ std::vector<double> log_probs(const FittedModel& model, const Dataset& data, int
     const std::size_t begin = blocks.begin(b), count = blocks.end(b) - begin;
     model.log_prob(data, begin, count, std::span(out).subspan(begin, count));
   });
+  return out;
+}
+
+std::optional<std::vector<double>> log_probs_unless(const std::function<bool()>& stop, const FittedModel& model,
+                                                    const Dataset& data, int threads) {
+  std::vector<double> out(data.rankings.size());
+  const Blocks blocks(out.size(), 4, std::size_t{1} << 18);
+  std::atomic<bool> stopped = false;
+  parallel_for(blocks.count(), threads, [&](std::size_t b) {
+    if (stopped || stop()) {
+      stopped = true;
+      return;
+    }
+    const std::size_t begin = blocks.begin(b), count = blocks.end(b) - begin;
+    model.log_prob(data, begin, count, std::span(out).subspan(begin, count));
+  });
+  if (stopped) return std::nullopt;
   return out;
 }
 

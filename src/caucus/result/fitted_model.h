@@ -3,7 +3,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -110,6 +112,9 @@ std::vector<double> voter_memberships(const FittedModel& model, const Dataset& d
 
 // log P of every distinct ranking, in parallel.
 std::vector<double> log_probs(const FittedModel& model, const Dataset& data, int threads);
+// The same, or nothing where stop() came true before all were scored: a kernel estimate compares every ballot with every other.
+std::optional<std::vector<double>> log_probs_unless(const std::function<bool()>& stop, const FittedModel& model,
+                                                    const Dataset& data, int threads);
 // log P of all ballots: the sum of log_probs, weighted by counts.
 double log_likelihood(const FittedModel& model, const Dataset& data, int threads);
 // Posterior memberships of every distinct ranking, K numbers each, in parallel.

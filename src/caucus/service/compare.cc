@@ -88,7 +88,8 @@ Fold run_fold(const Contender& contender, const Split& split, const std::vector<
     if (fold.out_of_time) return fold;
     outcome.model->check(split.test);
     HeldoutScores scores;
-    scores.append(*outcome.model, split.test, run.threads);
+    if (!scores.append_unless([&] { return should_stop(run); }, *outcome.model, split.test, run.threads))
+      (why_stopped(run) == StopReason::time_limit ? fold.out_of_time : fold.interrupted) = true;
     fold.log_prob = std::move(scores.log_prob);
     fold.weight = std::move(scores.weight);
     fold.groups = static_cast<double>(outcome.model->num_components());

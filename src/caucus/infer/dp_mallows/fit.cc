@@ -308,14 +308,16 @@ Result fit(const Dataset& data, const Points& points, const PriorParameters& par
 
   Result result;
   result.stop_reason = done.stop_reason;
-  // A chain that has not begun has nothing to tell; the others may.
+  // A chain that has not begun has nothing to tell; the others may. With very many items what is told of a start that has made no
+  // sweep takes longer than the start.
+  const bool very_long = points.num_items * points.num_stages > 250'000;
   std::vector<RecordedChain> begun;
   for (RecordedChain& chain : chains)
-    if (chain.started()) begun.push_back(std::move(chain));
+    if (chain.started() && (chain.sweeps() > 0 || !very_long)) begun.push_back(std::move(chain));
   chains.swap(begun);
   if (chains.empty())
     throw UnfinishedError(
-        fmt::format("{}: family dpm was stopped before it had made its first state ({} ballots, rankings of up to {} items); allow "
+        fmt::format("{}: family dpm was stopped before it had made its first sweep ({} ballots, rankings of up to {} items); allow "
                     "it more time, or choose family pl",
                     data.source, points.size(), points.num_stages));
   if (std::all_of(chains.begin(), chains.end(), [](const RecordedChain& chain) { return chain.record.draws.empty(); })) {

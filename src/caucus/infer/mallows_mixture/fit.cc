@@ -87,8 +87,12 @@ void finish(FitResult& result, const Dataset& data, const MallowsMixtureOptions&
       result.trace.push_back(loglik);
   }
   const bool stopped = result.stop_reason == StopReason::interrupted || result.stop_reason == StopReason::time_limit;
-  // After a stop the search ends at once, and the gap is that of its first bound.
-  if (result.center_gaps.empty()) result.center_gaps = engine->center_gaps(result.parameters, run.workers());
+  // After a stop the search ends at once, and the gap is that of its first bound; with many items that alone takes a second.
+  constexpr std::size_t most_items_after_a_stop = 500;
+  if (stopped && data.num_items() > most_items_after_a_stop)
+    result.center_gaps.assign(num_components, infinity);
+  else if (result.center_gaps.empty())
+    result.center_gaps = engine->center_gaps(result.parameters, run.workers());
   const double size = voters ? effective_size(data.voters.weights) : effective_size(data.rankings);
   if (!stopped && with_errors && options.standard_errors) {
     // Weights that are no counts have no scale of their own (data/weights.h): the information is that of as many voters or ballots

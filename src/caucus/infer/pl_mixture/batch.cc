@@ -108,15 +108,47 @@ Batch make_batch(const Dataset& data) {
   return batch;
 }
 
+CastRankings cast_rankings(const Voters& voters, std::span<const std::uint32_t> source, std::size_t num_rankings,
+                           std::span<const Batch::Group> groups) {
+  constexpr std::uint32_t silent = ~std::uint32_t{0};
+  std::vector<std::uint32_t> place(num_rankings, silent);
+  for (std::size_t r = 0; r < source.size(); ++r) place[source[r]] = static_cast<std::uint32_t>(r);
+  CastRankings cast;
+  cast.weights = voters.weights;
+  const Incidence& all = voters.rankings;
+  const bool once = std::ranges::all_of(all.times, [](std::uint32_t times) { return times == 1; });
+  for (std::size_t v = 0; v < voters.size(); ++v) {
+    for (std::size_t j = all.begin[v]; j < all.begin[v + 1]; ++j) {
+      const std::uint32_t r = place[all.other[j]];
+      if (r == silent) continue;
+      cast.ranking.push_back(r);
+      if (!once) cast.times.push_back(all.count(j));
+      if (groups.empty()) continue;
+      const auto after = std::ranges::upper_bound(groups, std::size_t{r}, {}, &Batch::Group::first);
+      cast.group.push_back(static_cast<std::uint16_t>(after - groups.begin() - 1));
+    }
+    cast.begin.push_back(static_cast<std::uint32_t>(cast.ranking.size()));
+  }
+  return cast;
+}
+
+Blocks blocks_of_voters(const CastRankings& cast, std::size_t grain, std::size_t limit) {
+  return Blocks(cast.size(), grain * cast.size() / (cast.ranking.size() + 1) + 1, limit);
+}
+
+std::size_t rankings_at_once(std::size_t numbers_each) { return std::clamp<std::size_t>(16384 / numbers_each, 1, 64); }
+
 PassSums run_pass(const Batch& batch, const PassInput& input, const Workers& workers) {
   const std::size_t size = batch.num_items * padded_components(input.num_components);
   // Partial sums cost n K numbers per block: for many items and few rankings, fewer blocks.
   // Beyond 2^24 rankings there are more blocks, so that more than 64 cores have something to do.
   const std::size_t most = std::clamp<std::size_t>(batch.count >> 18, 64, 1024);
-  const Blocks blocks(batch.count, std::max<std::size_t>(1024, 4 * batch.num_items), most);
-  const std::size_t work = batch.items16.size() + batch.items32.size();
+  const std::size_t grain = std::max<std::size_t>(1024, 4 * batch.num_items);
+  const CastRankings* const voters = input.voters;
+  const Blocks blocks = voters == nullptr ? Blocks(batch.count, grain, most) : blocks_of_voters(*voters, grain, most);
+  const std::size_t work = voters == nullptr ? batch.items16.size() + batch.items32.size() : 2 * voters->ranking.size();
   // What is written for each ranking must be written here.
-  const bool sums_only = input.posterior == nullptr && input.row_loglik == nullptr;
+  const bool sums_only = input.posterior == nullptr && input.row_loglik == nullptr && input.logs == nullptr;
   Workers used = sums_only ? workers : Workers(workers.threads);
   if (work * input.num_components < least_pass_for_threads) used = 1;
   return parallel_fold(

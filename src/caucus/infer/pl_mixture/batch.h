@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "caucus/base/bytes.h"
+#include "caucus/base/parallel.h"
 #include "caucus/base/workers.h"
 #include "caucus/data/dataset.h"
 
@@ -38,6 +39,25 @@ struct Batch {
 
 Batch make_batch(const Dataset& data);
 
+// Who cast which rankings of a batch: entries [begin[v], begin[v + 1]) are those of voter v.
+struct CastRankings {
+  std::vector<std::uint32_t> begin{0};
+  std::vector<std::uint32_t> ranking;  // of the batch; those that say nothing are left out
+  std::vector<std::uint16_t> group;    // of the batch, beside each ranking; empty for a batch without groups
+  std::vector<std::uint32_t> times;    // empty: once each
+  std::vector<double> weights;         // of the voters
+
+  std::size_t size() const { return weights.size(); }
+  std::uint32_t count(std::size_t entry) const { return times.empty() ? 1U : times[entry]; }
+};
+// source: which ranking of the set each ranking of the batch is.
+CastRankings cast_rankings(const Voters& voters, std::span<const std::uint32_t> source, std::size_t num_rankings,
+                           std::span<const Batch::Group> groups);
+// Blocks of voters with about so many rankings each.
+Blocks blocks_of_voters(const CastRankings& cast, std::size_t grain, std::size_t limit);
+// A few rankings of one voter are worked on at once, as many as the second-level cache holds of numbers.
+std::size_t rankings_at_once(std::size_t numbers_each);
+
 // What one pass over the data gives, summed over rankings. K values per item or one per component.
 struct PassSums {
   double loglik = 0.0;
@@ -51,20 +71,26 @@ auto parts(IsA<PassSums> auto& sums) { return std::tie(sums.loglik, sums.respons
 std::size_t padded_components(std::size_t num_components);
 
 // worths[i * lanes + k] in (0, 1], padding lanes 1; prior[k] the mixing weights, padding 0. With `posterior` (count * K, in batch
-// order) the memberships are kept; with `fixed` (same layout) they are taken from there instead and loglik is the weighted
-// complete-data one.
+// order) the memberships are kept. With `voters` all rankings of a voter are one observation, and posterior and row_loglik are of
+// voters. The halves of a pass, for memberships that come from elsewhere (voters.h): with `logs` (count * K) log P_k of each
+// ranking is kept and nothing else is done; with `shares` (same layout) the weights of the groups are taken from there and only
+// wins and exposures are added up.
 struct PassInput {
   std::span<const double> worths;
   std::span<const double> prior;
   std::size_t num_components = 1;
   double* posterior = nullptr;
   double* row_loglik = nullptr;  // log P of each ranking, in batch order
+  double* logs = nullptr;
+  const double* shares = nullptr;
+  const CastRankings* voters = nullptr;
+  const double* voter_prior = nullptr;  // K for each voter, where they have weights of their own
 };
 
 // One fused E-step and accumulation: O(total length * K). Fixed blocks, so the same bits on any number of threads.
 PassSums run_pass(const Batch& batch, const PassInput& input, const Workers& workers);
 
-// Block kernel, exposed for the micro-benchmark: rankings [begin, end) of the batch into sums.
+// Block kernel, exposed for the micro-benchmark: rankings (voters) [begin, end) of the batch into sums.
 void run_block(const Batch& batch, const PassInput& input, std::size_t begin, std::size_t end, PassSums& sums);
 
 }  // namespace caucus::pl_mixture

@@ -78,7 +78,7 @@ RankingSet draw_pairs(const RankingSet& rankings, const Simulator& simulator, do
 }
 
 // Voters drawn with replacement, or new rankings of the same shapes from a group for each voter.
-BootstrapSample sample_voters(const BootstrapSource& source, Bootstrap kind, RandomStream& random) {
+BootstrapSample sample_voters(const BootstrapSource& source, Bootstrap kind, RandomStream& random, const Run& run) {
   const Dataset& data = source.data;
   const Voters& voters = data.voters;
   BootstrapSample sample;
@@ -97,6 +97,7 @@ BootstrapSample sample_voters(const BootstrapSource& source, Bootstrap kind, Ran
   std::vector<ItemId> items;
   std::vector<std::uint8_t> ends;
   for (std::size_t v = 0; v < voters.size(); ++v) {
+    if (v % 256 == 0 && should_stop(run)) break;
     const std::span<const double> chances = source.voter_weights.empty()
                                                 ? std::span<const double>(source.simulator.parameters().weights)
                                                 : std::span(source.voter_weights).subspan(v * num, num);
@@ -118,7 +119,8 @@ BootstrapSample sample_voters(const BootstrapSource& source, Bootstrap kind, Ran
 
 }  // namespace
 
-BootstrapSample bootstrap_sample(const BootstrapSource& source, Bootstrap kind, std::uint64_t seed, std::uint64_t index) {
+BootstrapSample bootstrap_sample(const BootstrapSource& source, Bootstrap kind, std::uint64_t seed, std::uint64_t index,
+                                 const Run& run) {
   RandomStream random(seed, Purpose::bootstrap, index);
   const Dataset& data = source.data;
   const RankingSet& rankings = data.rankings;
@@ -132,7 +134,7 @@ BootstrapSample bootstrap_sample(const BootstrapSource& source, Bootstrap kind, 
   };
   if (source.by_voter) {
     if (kind == Bootstrap::parametric) check_size(rankings.total_weight());
-    return sample_voters(source, kind, random);
+    return sample_voters(source, kind, random, run);
   }
   BootstrapSample sample{data.with({}), {}};
   // As many ballots as the weights are worth, of the weight that counts as one (data/weights.h).
@@ -155,6 +157,7 @@ BootstrapSample bootstrap_sample(const BootstrapSource& source, Bootstrap kind, 
   std::vector<ItemId> items;
   std::vector<std::uint8_t> ends;
   for (std::size_t i = 0; i < rankings.size(); ++i) {
+    if (i % 256 == 0 && should_stop(run)) break;
     const RankingView ranking = rankings[i];
     for (std::int64_t voter = whole(rankings.weight(i) / one, random); voter > 0; --voter) {
       const std::size_t k = random.categorical(source.simulator.parameters().weights);
@@ -196,7 +199,10 @@ std::vector<BootstrapEstimate> bootstrap(const BootstrapSource& source, const Op
   for (std::size_t first = 0; first < samples; first += batch) {
     const std::size_t count = std::min(batch, samples - first);
     const auto body = [&](std::size_t j) -> std::optional<BootstrapEstimate> {
-      BootstrapEstimate estimate = refit(bootstrap_sample(source, options.bootstrap_kind, run.seed, first + j), within);
+      if (should_stop(within)) return std::nullopt;
+      const BootstrapSample sample = bootstrap_sample(source, options.bootstrap_kind, run.seed, first + j, within);
+      if (should_stop(within)) return std::nullopt;  // the sample may be a part
+      BootstrapEstimate estimate = refit(sample, within);
       if (should_stop(within)) return std::nullopt;
       return estimate;
     };

@@ -24,7 +24,8 @@ struct BootstrapSample {
 };
 // One bootstrap data set, drawn from stream (seed, Purpose::bootstrap, index): from the fitted model with the ballots' lengths (or
 // the races' entrants) as they were, or by resampling the rankings or voters.
-BootstrapSample bootstrap_sample(const BootstrapSource& source, Bootstrap kind, std::uint64_t seed, std::uint64_t index);
+BootstrapSample bootstrap_sample(const BootstrapSource& source, Bootstrap kind, std::uint64_t seed, std::uint64_t index,
+                                 const Run& run);
 
 // known: what is known of the voters, where their groups hang on it. Refits such samples, each from the fit itself, and matches
 // groups by utilities, centered on the fit's references.

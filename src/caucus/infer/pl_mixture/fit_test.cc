@@ -283,7 +283,7 @@ TEST(Bootstrap, AgreesWithTheInformationAndKeepsBallotLengths) {
     }
   }
   const Parameters fitted = testing::random_parameters(1, 5, 61);
-  const Dataset sample = bootstrap_sample({data, Simulator(fitted), false, {}}, Bootstrap::parametric, 1, 0).data;
+  const Dataset sample = bootstrap_sample({data, Simulator(fitted), false, {}}, Bootstrap::parametric, 1, 0, {}).data;
   EXPECT_EQ(sample.rankings.total_weight(), data.rankings.total_weight());
   double before = 0.0, after = 0.0;
   for (std::size_t i = 0; i < data.rankings.size(); ++i)
@@ -324,8 +324,8 @@ TEST(Bootstrap, TopBallotsWithTiesTellAsMuchAsTheData) {
   // A ballot lists 3 to 9 items with a standard deviation near 1: five of it over 20 samples of 1500, and over the data.
   double mean = 0.0;
   for (std::uint64_t b = 0; b < 20; ++b)
-    mean +=
-        listed(bootstrap_sample({data, Simulator(result.parameters), false, {}}, Bootstrap::parametric, 1, b).data) / 20.0 / 1500.0;
+    mean += listed(bootstrap_sample({data, Simulator(result.parameters), false, {}}, Bootstrap::parametric, 1, b, {}).data) / 20.0 /
+            1500.0;
   EXPECT_NEAR(mean, listed(data) / 1500.0, 5.0 * std::sqrt(1.0 / 1500.0 + 1.0 / 30000.0));
   // Mean over eight items of a ratio with a relative error of 1 / sqrt(2 * 200) each, were they independent: 0.018.
   double ratio = 0.0;
@@ -348,7 +348,7 @@ TEST(Bootstrap, BattlesAreDrawnAsCounts) {
   Parameters fitted = testing::random_parameters(2, 3, 5);
   fitted.ties = {{2}, {std::log(0.8)}};
   for (const Bootstrap kind : {Bootstrap::parametric, Bootstrap::nonparametric}) {
-    const Dataset sample = bootstrap_sample({data, Simulator(fitted), false, {}}, kind, 1, 0).data;
+    const Dataset sample = bootstrap_sample({data, Simulator(fitted), false, {}}, kind, 1, 0, {}).data;
     EXPECT_EQ(sample.rankings.total_weight(), 100000.0);
     ASSERT_EQ(sample.rankings.size(), 3u);
     for (std::size_t i = 0; i < 3; ++i) {

@@ -53,6 +53,11 @@ Objective::Objective(const Dataset& data, std::size_t num_components, double str
 void Objective::count_voters() {
   by_voter_ = (data_->voters.share() || logit_ != nullptr) && num_components_ > 1;
   total_weight_ = by_voter_ && telling_weight_ > 0.0 ? data_->voters.total_weight() : telling_weight_;
+  if (!by_voter_ || cast_ != nullptr) return;
+  const std::size_t num_rankings = data_->rankings.size();
+  cast_ = std::make_shared<CastRankings>(
+      has_ties() ? cast_rankings(data_->voters, tie_batch_->source, num_rankings, {})
+                 : cast_rankings(data_->voters, {batch_->source.data(), batch_->source.size()}, num_rankings, batch_->groups));
 }
 
 Objective::Objective(const Objective& other, std::size_t num_components, const Workers& workers) : Objective(other) {
@@ -136,17 +141,44 @@ std::vector<double> Objective::row_logliks(const Parameters& parameters) const {
   return rows;
 }
 
-Evaluation Objective::evaluate_strict(const Parameters& parameters, std::span<double> posterior, std::vector<double>* rows) const {
-  const std::size_t n = num_items(), num = num_components_, lanes = padded_components(num);
-  std::vector<double> worths(n * lanes, 1.0), prior(lanes, 0.0), row_kept;
-  Buffer<double> kept;
+std::vector<double> lane_worths(const Parameters& parameters) {
+  const std::size_t n = parameters.num_items, num = parameters.num_components(), lanes = padded_components(num);
+  std::vector<double> worths(n * lanes, 1.0);
   for (std::size_t k = 0; k < num; ++k) {
-    prior[k] = parameters.weights[k];
-    const auto utilities = parameters.component(k);
-    const double largest = *std::ranges::max_element(utilities);
-    for (std::size_t i = 0; i < n; ++i) worths[i * lanes + k] = std::exp(std::max(utilities[i] - largest, -max_spread));
+    const std::vector<double> utilities = shifted(parameters.component(k));
+    for (std::size_t i = 0; i < n; ++i) worths[i * lanes + k] = std::exp(utilities[i]);
   }
-  PassInput input{worths, prior, num, nullptr, nullptr};
+  return worths;
+}
+
+std::vector<double> lane_prior(const Parameters& parameters) {
+  std::vector<double> prior(padded_components(parameters.num_components()), 0.0);
+  std::ranges::copy(parameters.weights, prior.begin());
+  return prior;
+}
+
+Evaluation evaluation_of(const PassSums& sums, std::span<const double> worths, std::size_t num) {
+  const std::size_t lanes = padded_components(num), n = worths.size() / lanes;
+  Evaluation result;
+  result.loglik = sums.loglik;
+  result.responsibility.assign(sums.responsibility.begin(), sums.responsibility.begin() + static_cast<std::ptrdiff_t>(num));
+  result.wins.resize(num * n);
+  result.expected.resize(num * n);
+  for (std::size_t k = 0; k < num; ++k)
+    for (std::size_t i = 0; i < n; ++i) {
+      result.wins[k * n + i] = std::max(sums.wins[i * lanes + k], 0.0);
+      result.expected[k * n + i] = std::max(worths[i * lanes + k] * sums.exposure[i * lanes + k], 0.0);
+    }
+  return result;
+}
+
+Evaluation Objective::evaluate_strict(const Parameters& parameters, std::span<double> posterior, std::vector<double>* rows) const {
+  const std::size_t num = num_components_;
+  const std::vector<double> worths = lane_worths(parameters);
+  const std::vector<double> prior = lane_prior(parameters);
+  std::vector<double> row_kept;
+  Buffer<double> kept;
+  PassInput input{.worths = worths, .prior = prior, .num_components = num};
   // Where the batch has the rankings in their own order, its memberships are theirs.
   const bool in_order = batch_->groups.size() == 1 && batch_->count == data_->rankings.size();
   if (!posterior.empty()) {
@@ -157,18 +189,7 @@ Evaluation Objective::evaluate_strict(const Parameters& parameters, std::span<do
     row_kept.resize(batch_->count);
     input.row_loglik = row_kept.data();
   }
-  const PassSums sums = run_pass(*batch_, input, workers_);
-  Evaluation result;
-  result.loglik = sums.loglik;
-  result.responsibility.assign(sums.responsibility.begin(), sums.responsibility.begin() + static_cast<std::ptrdiff_t>(num));
-  result.wins.resize(num * n);
-  result.expected.resize(num * n);
-  for (std::size_t k = 0; k < num; ++k) {
-    for (std::size_t i = 0; i < n; ++i) {
-      result.wins[k * n + i] = std::max(sums.wins[i * lanes + k], 0.0);
-      result.expected[k * n + i] = std::max(worths[i * lanes + k] * sums.exposure[i * lanes + k], 0.0);
-    }
-  }
+  Evaluation result = evaluation_of(run_pass(*batch_, input, workers_), worths, num);
   if (!posterior.empty() && !in_order) {
     for (std::size_t i = 0; i < data_->rankings.size(); ++i)
       for (std::size_t k = 0; k < num; ++k) posterior[i * num + k] = parameters.weights[k];
@@ -182,10 +203,9 @@ Evaluation Objective::evaluate_strict(const Parameters& parameters, std::span<do
   return result;
 }
 
-Evaluation Objective::evaluate_ties(const Parameters& parameters, std::vector<double>* posterior, std::vector<double>* rows) const {
+Evaluation Objective::tie_pass(const Parameters& parameters, const CastRankings* voters, const double* voter_log_prior,
+                               double* posterior, double* rows) const {
   const std::size_t n = num_items(), num = num_components_, orders = tie_orders_.size(), lanes = padded_components(num);
-  const TieBatch& batch = *tie_batch_;
-  const std::size_t count = batch.count();
   std::vector<double> delta;
   for (double value : parameters.ties.log_delta) delta.push_back(std::exp(value));
   std::vector<double> powers(n * (orders + 1) * lanes, 1.0), log_worths(n * lanes, 0.0), log_prior(lanes, -infinity);
@@ -198,16 +218,17 @@ Evaluation Objective::evaluate_ties(const Parameters& parameters, std::vector<do
         powers[(i * (orders + 1) + o) * lanes + k] = std::exp(o == 0 ? utilities[i] : utilities[i] / tie_orders_[o - 1]);
     }
   }
-  std::vector<double> kept(posterior != nullptr ? count * num : 0), row_kept(rows != nullptr ? count : 0);
-  const TieInput input{powers,
-                       log_worths,
-                       log_prior,
-                       delta,
-                       parameters.ties.log_delta,
-                       num,
-                       posterior != nullptr ? kept.data() : nullptr,
-                       rows != nullptr ? row_kept.data() : nullptr};
-  TieSums sums = run_tie_pass(batch, input, workers_.threads);
+  const TieInput input{.powers = powers,
+                       .log_worths = log_worths,
+                       .log_prior = log_prior,
+                       .delta = delta,
+                       .log_delta = parameters.ties.log_delta,
+                       .num_components = num,
+                       .posterior = posterior,
+                       .row_loglik = rows,
+                       .voters = voters,
+                       .voter_log_prior = voter_log_prior};
+  TieSums sums = run_tie_pass(*tie_batch_, input, workers_.threads);
   Evaluation result;
   result.loglik = sums.loglik;
   result.responsibility.assign(sums.responsibility.begin(), sums.responsibility.begin() + static_cast<std::ptrdiff_t>(num));
@@ -217,6 +238,15 @@ Evaluation Objective::evaluate_ties(const Parameters& parameters, std::vector<do
       result.wins.push_back(sums.wins[i * lanes + k]);
       result.expected.push_back(sums.expected[i * lanes + k]);
     }
+  return result;
+}
+
+Evaluation Objective::evaluate_ties(const Parameters& parameters, std::vector<double>* posterior, std::vector<double>* rows) const {
+  const TieBatch& batch = *tie_batch_;
+  const std::size_t num = num_components_, count = batch.count();
+  std::vector<double> kept(posterior != nullptr ? count * num : 0), row_kept(rows != nullptr ? count : 0);
+  Evaluation result = tie_pass(parameters, nullptr, nullptr, posterior != nullptr ? kept.data() : nullptr,
+                               rows != nullptr ? row_kept.data() : nullptr);
   if (posterior != nullptr) {
     posterior->resize(data_->rankings.size() * num);
     for (std::size_t i = 0; i < posterior->size(); ++i) (*posterior)[i] = parameters.weights[i % num];

@@ -30,6 +30,12 @@ struct Evaluation {
   double objective() const { return loglik + penalty; }
 };
 
+// exp(utility - the component's largest), and the weights: all components side by side as the batch kernels want them.
+std::vector<double> lane_worths(const Parameters& parameters);
+std::vector<double> lane_prior(const Parameters& parameters);
+// What a pass adds up, component by component.
+Evaluation evaluation_of(const PassSums& sums, std::span<const double> worths, std::size_t num_components);
+
 class Objective {
  public:
   // strength: each item wins and loses that many pseudo-comparisons with an item of utility 0, in every component.
@@ -92,7 +98,12 @@ class Objective {
 
  private:
   Evaluation evaluate_voters(const Parameters& parameters, std::vector<double>* posterior) const;
+  // One pass, the rankings of a voter together. memberships: K per voter, kept where given.
+  Evaluation pass_over_voters(const Parameters& parameters, std::vector<double>* memberships) const;
   Evaluation evaluate_ties(const Parameters& parameters, std::vector<double>* posterior, std::vector<double>* rows) const;
+  // Of rankings with ties, or with `voters` of those who cast them, by weights of their own where given.
+  Evaluation tie_pass(const Parameters& parameters, const CastRankings* voters, const double* voter_log_prior, double* posterior,
+                      double* rows) const;
   // posterior: K numbers per distinct ranking.
   Evaluation evaluate_strict(const Parameters& parameters, std::span<double> posterior, std::vector<double>* rows) const;
   void count_voters();
@@ -104,6 +115,7 @@ class Objective {
   Workers workers_;
   std::shared_ptr<const Batch> batch_;  // strict rankings only, else empty
   std::shared_ptr<const TieBatch> tie_batch_;
+  std::shared_ptr<const CastRankings> cast_;  // by voter only
   std::vector<int> tie_orders_;
   std::vector<double> tie_counts_;
   double telling_weight_ = 0.0;  // of rankings that say something

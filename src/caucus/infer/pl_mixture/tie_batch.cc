@@ -49,7 +49,8 @@ TieBatch make_tie_batch(const Dataset& data, std::vector<int> orders) {
 TieSums run_tie_pass(const TieBatch& batch, const TieInput& input, int threads) {
   const std::size_t lanes = padded_components(input.num_components), size = batch.num_items * lanes;
   // Partial sums cost n K numbers per block: for many items and few rankings, fewer blocks.
-  const Blocks blocks(batch.count(), std::max<std::size_t>(256, batch.num_items), 64);
+  const std::size_t grain = std::max<std::size_t>(256, batch.num_items);
+  const Blocks blocks = input.voters == nullptr ? Blocks(batch.count(), grain) : blocks_of_voters(*input.voters, grain, 64);
   return parallel_fold(
       blocks, threads,
       [&] {

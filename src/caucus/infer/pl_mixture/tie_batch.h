@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "caucus/data/dataset.h"
+#include "caucus/infer/pl_mixture/batch.h"
 
 namespace caucus::pl_mixture {
 
@@ -32,8 +33,10 @@ TieBatch make_tie_batch(const Dataset& data, std::vector<int> orders);
 struct TieInput {
   std::span<const double> powers, log_worths, log_prior, delta, log_delta;
   std::size_t num_components = 1;
-  double* posterior = nullptr;   // count * K, in batch order
-  double* row_loglik = nullptr;  // log P of each ranking, in batch order
+  double* posterior = nullptr;              // count * K, in batch order
+  double* row_loglik = nullptr;             // log P of each ranking, in batch order
+  const CastRankings* voters = nullptr;     // all rankings of a voter are one observation; the two above are of voters then
+  const double* voter_log_prior = nullptr;  // K for each voter, where they have weights of their own
 };
 
 struct TieSums {

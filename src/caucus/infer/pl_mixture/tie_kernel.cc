@@ -38,62 +38,103 @@ class TiePass {
         lanes_(padded_components(input.num_components)),
         stride_(batch.orders.size() + 1) {
     std::size_t longest = 0;
-    for (std::size_t r = begin; r < end; ++r) longest = std::max(longest, batch.offsets[r + 1] - batch.offsets[r]);
+    for (std::size_t r = begin; r < end && input.voters == nullptr; ++r) longest = std::max(longest, length_of(r));
+    if (input.voters != nullptr)
+      for (std::size_t e = input.voters->begin[begin]; e < input.voters->begin[end]; ++e)
+        longest = std::max(longest, length_of(input.voters->ranking[e]));
     // Slot 0 holds the sum of the worths; then e_1 .. e_t for each order t.
     tops_.push_back(0);
     for (int order : batch.orders) tops_.push_back(tops_.back() + static_cast<std::size_t>(order));
     width_ = tops_.back() + 1;
     slots_ = width_ * hn::Lanes(d);
     vectors_ = (lanes_ + hn::Lanes(d) - 1) / hn::Lanes(d);
-    states_ = hwy::AllocateAligned<double>(vectors_ * (longest + 1) * slots_);
-    inverses_ = hwy::AllocateAligned<double>(vectors_ * (longest + 1) * hn::Lanes(d));
+    depth_ = longest + 1;
+    if (input.voters != nullptr) places_ = rankings_at_once(vectors_ * depth_ * slots_);
+    states_ = hwy::AllocateAligned<double>(places_ * vectors_ * depth_ * slots_);
+    inverses_ = hwy::AllocateAligned<double>(places_ * vectors_ * depth_ * hn::Lanes(d));
     adjoint_ = hwy::AllocateAligned<double>(slots_);
     joint_ = hwy::AllocateAligned<double>(vectors_ * hn::Lanes(d));
-    depth_ = longest + 1;
     inverse_of_.push_back(0.0);
     for (std::size_t size = 1; size <= batch.num_items; ++size) inverse_of_.push_back(1.0 / static_cast<double>(size));
   }
 
   void run() {
-    const std::size_t width = hn::Lanes(d_), num = input_.num_components;
-    for (std::size_t r = begin_; r < end_; ++r) {
-      const std::size_t first = batch_.offsets[r], length = batch_.offsets[r + 1] - first;
-      // The tie strengths in the numerator are the same for all components.
-      double strengths = 0.0;
-      for (std::size_t s = first; s < first + length; ++s)
-        if (batch_.completes[s] != 0 && batch_.group_size[s] > 1) strengths += input_.log_delta[order_of(batch_.group_size[s])];
-      V top = hn::Set(d_, -std::numeric_limits<double>::infinity());
-      for (std::size_t v = 0; v < vectors_; ++v) {
-        const V joint = hn::Add(forward(first, length, v), hn::LoadU(d_, input_.log_prior.data() + v * width));
-        hn::Store(joint, d_, joint_.get() + v * width);
-        top = hn::Max(top, joint);
-      }
-      top = hn::MaxOfLanes(d_, top);
-      V total = hn::Zero(d_);
-      for (std::size_t v = 0; v < vectors_; ++v) {
-        // Below e^-700 a membership is nothing.
-        const V share = hn::Exp(d_, hn::Max(hn::Sub(hn::Load(d_, joint_.get() + v * width), top), hn::Set(d_, -700.0)));
-        hn::Store(share, d_, joint_.get() + v * width);
-        total = hn::Add(total, share);
-      }
-      total = hn::SumOfLanes(d_, total);
-      const double weight = batch_.weights[r], row = hn::GetLane(top) + std::log(hn::GetLane(total)) + strengths;
-      sums_.loglik += weight * row;
-      if (input_.row_loglik != nullptr) input_.row_loglik[r] = row;
-      const V factor = hn::Div(hn::Set(d_, weight), total);
-      for (std::size_t v = 0; v < vectors_; ++v) {
-        const V q = hn::Mul(hn::Load(d_, joint_.get() + v * width), factor);
-        hn::Store(q, d_, joint_.get() + v * width);
-        double* const to = sums_.responsibility.data() + v * width;
-        hn::StoreU(hn::Add(hn::LoadU(d_, to), q), d_, to);
-        backward(first, length, v, q);
-      }
-      if (input_.posterior != nullptr)
-        for (std::size_t k = 0; k < num; ++k) input_.posterior[r * num + k] = joint_[k] / weight;
-    }
+    for (std::size_t at = begin_; at < end_; ++at) input_.voters != nullptr ? voter(at) : ranking(at);
   }
 
  private:
+  std::size_t length_of(std::size_t r) const { return batch_.offsets[r + 1] - batch_.offsets[r]; }
+
+  HWY_INLINE void ranking(std::size_t r) {
+    const std::size_t width = hn::Lanes(d_);
+    for (std::size_t v = 0; v < vectors_; ++v)
+      hn::Store(hn::Add(forward(r, v, 0), hn::LoadU(d_, input_.log_prior.data() + v * width)), d_, joint_.get() + v * width);
+    decide(r, batch_.weights[r], strengths_of(r));
+    for (std::size_t v = 0; v < vectors_; ++v) backward(r, v, 0, hn::Load(d_, joint_.get() + v * width));
+  }
+
+  // All rankings of one voter. Those of a voter who cast more than fit are gone through twice.
+  HWY_INLINE void voter(std::size_t at) {
+    const CastRankings& voters = *input_.voters;
+    const std::size_t begin = voters.begin[at], end = voters.begin[at + 1], width = hn::Lanes(d_), num = input_.num_components;
+    const bool kept = end - begin <= places_;
+    std::copy_n(input_.log_prior.data(), vectors_ * width, joint_.get());
+    if (input_.voter_log_prior != nullptr) std::copy_n(input_.voter_log_prior + at * num, num, joint_.get());
+    double strengths = 0.0;
+    for (std::size_t e = begin; e < end; ++e) {
+      const auto times = static_cast<double>(voters.count(e));
+      strengths += times * strengths_of(voters.ranking[e]);
+      for (std::size_t v = 0; v < vectors_; ++v) {
+        double* const joint = joint_.get() + v * width;
+        hn::Store(hn::MulAdd(hn::Set(d_, times), forward(voters.ranking[e], v, kept ? e - begin : 0), hn::Load(d_, joint)), d_,
+                  joint);
+      }
+    }
+    decide(at, voters.weights[at], strengths);
+    for (std::size_t e = begin; e < end; ++e) {
+      const V times = hn::Set(d_, static_cast<double>(voters.count(e)));
+      for (std::size_t v = 0; v < vectors_; ++v) {
+        if (!kept) forward(voters.ranking[e], v, 0);
+        backward(voters.ranking[e], v, kept ? e - begin : 0, hn::Mul(times, hn::Load(d_, joint_.get() + v * width)));
+      }
+    }
+  }
+
+  // The tie strengths in the numerator, which are the same for all components.
+  double strengths_of(std::size_t r) const {
+    double strengths = 0.0;
+    for (std::size_t s = batch_.offsets[r]; s < batch_.offsets[r + 1]; ++s)
+      if (batch_.completes[s] != 0 && batch_.group_size[s] > 1) strengths += input_.log_delta[order_of(batch_.group_size[s])];
+    return strengths;
+  }
+
+  // The logarithms in joint_ become memberships times the weight of ranking or voter `at`.
+  HWY_INLINE void decide(std::size_t at, double weight, double strengths) {
+    const std::size_t width = hn::Lanes(d_), num = input_.num_components;
+    V top = hn::Set(d_, -std::numeric_limits<double>::infinity()), total = hn::Zero(d_);
+    for (std::size_t v = 0; v < vectors_; ++v) top = hn::Max(top, hn::Load(d_, joint_.get() + v * width));
+    top = hn::MaxOfLanes(d_, top);
+    for (std::size_t v = 0; v < vectors_; ++v) {
+      // Below e^-700 a membership is nothing.
+      const V share = hn::Exp(d_, hn::Max(hn::Sub(hn::Load(d_, joint_.get() + v * width), top), hn::Set(d_, -700.0)));
+      hn::Store(share, d_, joint_.get() + v * width);
+      total = hn::Add(total, share);
+    }
+    total = hn::SumOfLanes(d_, total);
+    const double row = hn::GetLane(top) + std::log(hn::GetLane(total)) + strengths;
+    sums_.loglik += weight * row;
+    if (input_.row_loglik != nullptr) input_.row_loglik[at] = row;
+    const V factor = hn::Div(hn::Set(d_, weight), total);
+    for (std::size_t v = 0; v < vectors_; ++v) {
+      const V q = hn::Mul(hn::Load(d_, joint_.get() + v * width), factor);
+      hn::Store(q, d_, joint_.get() + v * width);
+      double* const to = sums_.responsibility.data() + v * width;
+      hn::StoreU(hn::Add(hn::LoadU(d_, to), q), d_, to);
+    }
+    if (input_.posterior != nullptr)
+      for (std::size_t k = 0; k < num; ++k) input_.posterior[at * num + k] = joint_[k] / weight;
+  }
+
   std::size_t order_of(std::size_t size) const {
     std::size_t o = 0;
     while (static_cast<std::size_t>(batch_.orders[o]) != size) ++o;
@@ -104,10 +145,10 @@ class TiePass {
   }
 
   // log P of the ranking but for the tie strengths in the numerator; keeps the states and the inverse normalisers.
-  HWY_INLINE V forward(std::size_t first, std::size_t length, std::size_t v) {
-    const std::size_t width = hn::Lanes(d_);
-    double* HWY_RESTRICT state = states_.get() + v * depth_ * slots_;
-    double* HWY_RESTRICT inverse = inverses_.get() + v * depth_ * width;
+  HWY_INLINE V forward(std::size_t r, std::size_t v, std::size_t place) {
+    const std::size_t width = hn::Lanes(d_), first = batch_.offsets[r], length = length_of(r);
+    double* HWY_RESTRICT state = states_.get() + (place * vectors_ + v) * depth_ * slots_;
+    double* HWY_RESTRICT inverse = inverses_.get() + (place * vectors_ + v) * depth_ * width;
     std::fill_n(state, slots_, 0.0);
     V numerator = hn::Zero(d_), product = hn::Set(d_, 1.0);
     VI exponent = hn::Zero(I());
@@ -152,10 +193,10 @@ class TiePass {
   }
 
   // Adds q times the derivative of the logarithms of the normalisers, and the choices.
-  HWY_INLINE void backward(std::size_t first, std::size_t length, std::size_t v, V q) {
-    const std::size_t width = hn::Lanes(d_);
-    const double* HWY_RESTRICT state = states_.get() + (v * depth_ + length) * slots_;
-    const double* HWY_RESTRICT inverse = inverses_.get() + v * depth_ * width;
+  HWY_INLINE void backward(std::size_t r, std::size_t v, std::size_t place, V q) {
+    const std::size_t width = hn::Lanes(d_), first = batch_.offsets[r], length = length_of(r);
+    const double* HWY_RESTRICT state = states_.get() + ((place * vectors_ + v) * depth_ + length) * slots_;
+    const double* HWY_RESTRICT inverse = inverses_.get() + (place * vectors_ + v) * depth_ * width;
     double* const HWY_RESTRICT adjoint = adjoint_.get();
     for (std::size_t s = first; s < first + length; ++s) inverse += batch_.completes[s] != 0 ? width : 0;
     std::fill_n(adjoint, slots_, 0.0);
@@ -200,7 +241,7 @@ class TiePass {
   const TieBatch& batch_;
   const TieInput& input_;
   TieSums& sums_;
-  std::size_t begin_, end_, lanes_, stride_, width_ = 0, slots_ = 0, vectors_ = 0, depth_ = 0;
+  std::size_t begin_, end_, lanes_, stride_, width_ = 0, slots_ = 0, vectors_ = 0, depth_ = 0, places_ = 1;
   std::vector<std::size_t> tops_;   // the slot of e_t, for each order t
   std::vector<double> inverse_of_;  // 1 / size
   hwy::AlignedFreeUniquePtr<double[]> states_, inverses_, adjoint_, joint_;

@@ -5,6 +5,7 @@
 
 #include "caucus/base/parallel.h"
 #include "caucus/base/random.h"
+#include "caucus/infer/pl_mixture/known_voters.h"
 #include "caucus/infer/pl_mixture/start.h"
 #include "caucus/infer/pl_mixture/thread_limits.h"
 #include "caucus/infer/voter_starts.h"
@@ -13,202 +14,6 @@
 namespace caucus::pl_mixture {
 
 namespace {
-
-constexpr std::size_t most_lanes = 8;
-
-// Up to L groups side by side, so that the loops over them are vectors.
-template <std::size_t L>
-struct Lanes {
-  Lanes(const Parameters& parameters, std::size_t first) : n(parameters.num_items), worths(n * L, 1.0), logs(n * L, 0.0) {
-    used = std::min(L, parameters.num_components() - first);
-    for (std::size_t l = 0; l < used; ++l) {
-      const auto utilities = parameters.component(first + l);
-      const double largest = *std::ranges::max_element(utilities);
-      for (std::size_t i = 0; i < n; ++i) {
-        logs[i * L + l] = std::max(utilities[i] - largest, -max_spread);
-        worths[i * L + l] = std::exp(logs[i * L + l]);
-      }
-    }
-    for (std::size_t l = 0; l < L; ++l) {
-      total[l] = 0.0;
-      for (std::size_t i = 0; i < n; ++i) total[l] += worths[i * L + l];
-    }
-  }
-  std::size_t n, used;
-  std::vector<double> worths, logs;
-  double total[L];
-};
-
-template <std::size_t L, class Item>
-class Walk {
- public:
-  Walk(const Lanes<L>& lanes, std::size_t max_length) : lanes_(lanes), mark_(lanes.n, 0), left_(max_length * L) {}
-
-  // What is left after the last stage; tells whether that is so little that it was added up item by item.
-  bool rest(const Item* items, const Batch::Group& group, double* out) {
-    std::fill_n(out, L, 0.0);
-    if (!group.implicit) {
-      for (std::size_t p = group.stages; p < group.length; ++p) add(out, items[p]);
-      return false;
-    }
-    for (std::size_t p = 0; p < group.stages; ++p) add(out, items[p]);
-    bool light = false;
-    for (std::size_t l = 0; l < L; ++l) {
-      out[l] = lanes_.total[l] - out[l];
-      light = light || out[l] < 1e-4 * lanes_.total[l];
-    }
-    if (!light) return false;
-    ++stamp_;
-    for (std::size_t p = 0; p < group.stages; ++p) mark_[items[p]] = stamp_;
-    std::fill_n(out, L, 0.0);
-    for (std::size_t i = 0; i < lanes_.n; ++i)
-      if (mark_[i] != stamp_) add(out, i);
-    return true;
-  }
-  bool unlisted(std::size_t item) const { return mark_[item] != stamp_; }
-
-  void logs(const Item* items, const Batch::Group& group, double* out) {
-    double left[L], product[L], result[L];
-    rest(items, group, left);
-    std::fill_n(product, L, 1.0);
-    std::fill_n(result, L, 0.0);
-    for (std::size_t p = group.stages; p-- > 0;) {
-      const double* worth = &lanes_.worths[items[p] * L];
-      const double* log = &lanes_.logs[items[p] * L];
-      for (std::size_t l = 0; l < L; ++l) {
-        left[l] += worth[l];
-        product[l] *= left[l];
-        result[l] += log[l];
-      }
-      // Each factor is at least exp(-max_spread): eight of them stay in range.
-      if (p % 8 != 0) continue;
-      for (std::size_t l = 0; l < L; ++l) {
-        result[l] -= std::log(product[l]);
-        product[l] = 1.0;
-      }
-    }
-    std::copy_n(result, lanes_.used, out);
-  }
-
-  void add_shares(const Item* items, const Batch::Group& group, const double* share, double* wins, double* exposure,
-                  double* everyone) {
-    double left[L], so_far[L];
-    const bool light = rest(items, group, left);
-    for (std::size_t p = group.stages; p-- > 0;) {
-      const double* worth = &lanes_.worths[items[p] * L];
-      for (std::size_t l = 0; l < L; ++l) left_[p * L + l] = left[l] += worth[l];
-    }
-    std::fill_n(so_far, L, 0.0);
-    for (std::size_t p = 0; p < group.stages; ++p) {
-      double *won = wins + items[p] * L, *there = exposure + items[p] * L;
-      for (std::size_t l = 0; l < L; ++l) {
-        so_far[l] += share[l] / left_[p * L + l];
-        won[l] += share[l];
-        there[l] += so_far[l];
-      }
-    }
-    const auto add_all = [&](std::size_t item, double sign) {
-      for (std::size_t l = 0; l < L; ++l) exposure[item * L + l] += sign * so_far[l];
-    };
-    if (light) {
-      for (std::size_t i = 0; i < lanes_.n; ++i)
-        if (unlisted(i)) add_all(i, 1.0);
-    } else if (group.implicit) {
-      for (std::size_t l = 0; l < L; ++l) everyone[l] += so_far[l];
-      for (std::size_t p = 0; p < group.stages; ++p) add_all(items[p], -1.0);
-    } else {
-      for (std::size_t p = group.stages; p < group.length; ++p) add_all(items[p], 1.0);
-    }
-  }
-
- private:
-  void add(double* out, std::size_t item) const {
-    for (std::size_t l = 0; l < L; ++l) out[l] += lanes_.worths[item * L + l];
-  }
-
-  const Lanes<L>& lanes_;
-  std::vector<std::uint32_t> mark_;
-  std::uint32_t stamp_ = 0;
-  std::vector<double> left_;
-};
-
-template <class Visit>
-void for_each_in(const Batch& batch, std::size_t begin, std::size_t end, Visit&& visit) {
-  for (const Batch::Group& group : batch.groups)
-    for (std::size_t r = std::max(begin, group.first); r < std::min(end, group.first + group.count); ++r)
-      visit(group, r, group.begin + (r - group.first) * group.length);
-}
-
-int threads_for(const Batch& batch, std::size_t num, int threads) {
-  return (batch.items16.size() + batch.items32.size()) * num < least_pass_for_threads ? 1 : threads;
-}
-
-template <std::size_t L, class Item>
-void logs_of_lanes(const Batch& batch, const Buffer<Item>& items, const Parameters& parameters, std::size_t first, int threads,
-                   std::vector<double>& logs) {
-  const Lanes<L> lanes(parameters, first);
-  const std::size_t num = parameters.num_components();
-  const Blocks blocks(batch.count);
-  parallel_for(blocks.count(), threads_for(batch, num, threads), [&](std::size_t b) {
-    Walk<L, Item> walk(lanes, batch.max_length);
-    for_each_in(batch, blocks.begin(b), blocks.end(b), [&](const Batch::Group& group, std::size_t r, std::size_t at) {
-      walk.logs(items.data() + at, group, &logs[r * num + first]);
-    });
-  });
-}
-
-template <std::size_t L, class Item>
-void add_lanes(const Batch& batch, const Buffer<Item>& items, const Parameters& parameters, std::size_t first,
-               std::span<const double> shares, int threads, SharedSums& sums) {
-  const Lanes<L> lanes(parameters, first);
-  const std::size_t num = parameters.num_components(), n = batch.num_items;
-  struct Part {
-    std::vector<double> wins, exposure;
-    double everyone[L];
-  };
-  const Part part = parallel_fold(
-      Blocks(batch.count, std::max<std::size_t>(1024, 4 * n), 64), threads_for(batch, num, threads),
-      [&] {
-        Part zero{std::vector<double>(n * L, 0.0), std::vector<double>(n * L, 0.0), {}};
-        return zero;
-      },
-      [&](Part& own, std::size_t begin, std::size_t end) {
-        Walk<L, Item> walk(lanes, batch.max_length);
-        double share[L] = {};
-        for_each_in(batch, begin, end, [&](const Batch::Group& group, std::size_t r, std::size_t at) {
-          std::copy_n(&shares[r * num + first], lanes.used, share);
-          walk.add_shares(items.data() + at, group, share, own.wins.data(), own.exposure.data(), own.everyone);
-        });
-      },
-      [](Part& total, const Part& one) {
-        for (std::size_t j = 0; j < total.wins.size(); ++j) total.wins[j] += one.wins[j], total.exposure[j] += one.exposure[j];
-        for (std::size_t l = 0; l < L; ++l) total.everyone[l] += one.everyone[l];
-      });
-  for (std::size_t l = 0; l < lanes.used; ++l)
-    for (std::size_t i = 0; i < n; ++i) {
-      sums.wins[(first + l) * n + i] = part.wins[i * L + l];
-      sums.expected[(first + l) * n + i] = std::max(lanes.worths[i * L + l] * (part.exposure[i * L + l] + part.everyone[l]), 0.0);
-    }
-}
-
-// Calls body with the number of lanes and the items, for all groups in turn.
-template <class Body>
-void by_lanes(const Batch& batch, std::size_t num, Body&& body) {
-  const auto with_items = [&](auto lanes, std::size_t first) {
-    batch.items32.empty() ? body(lanes, first, batch.items16) : body(lanes, first, batch.items32);
-  };
-  for (std::size_t first = 0; first < num; first += most_lanes) {
-    const std::size_t left = num - first;
-    if (left == 1)
-      with_items(std::integral_constant<std::size_t, 1>{}, first);
-    else if (left == 2)
-      with_items(std::integral_constant<std::size_t, 2>{}, first);
-    else if (left <= 4)
-      with_items(std::integral_constant<std::size_t, 4>{}, first);
-    else
-      with_items(std::integral_constant<std::size_t, 8>{}, first);
-  }
-}
 
 // Tied rankings, one at a time: log P_k and then, where asked for, what it expects of every item.
 class TiedWalk {
@@ -265,19 +70,17 @@ class TiedWalk {
 
 std::vector<double> component_logs(const Batch& batch, const Parameters& parameters, int threads) {
   std::vector<double> logs(batch.count * parameters.num_components());
-  by_lanes(batch, parameters.num_components(), [&](auto lanes, std::size_t first, const auto& items) {
-    logs_of_lanes<decltype(lanes)::value>(batch, items, parameters, first, threads, logs);
-  });
+  const std::vector<double> worths = lane_worths(parameters);
+  run_pass(batch, {.worths = worths, .prior = {}, .num_components = parameters.num_components(), .logs = logs.data()}, threads);
   return logs;
 }
 
 SharedSums add_shares(const Batch& batch, const Parameters& parameters, std::span<const double> shares, int threads) {
-  const std::size_t size = parameters.num_components() * batch.num_items;
-  SharedSums sums{std::vector<double>(size, 0.0), std::vector<double>(size, 0.0)};
-  by_lanes(batch, parameters.num_components(), [&](auto lanes, std::size_t first, const auto& items) {
-    add_lanes<decltype(lanes)::value>(batch, items, parameters, first, shares, threads, sums);
-  });
-  return sums;
+  const std::size_t num = parameters.num_components();
+  const std::vector<double> worths = lane_worths(parameters);
+  Evaluation sums = evaluation_of(
+      run_pass(batch, {.worths = worths, .prior = {}, .num_components = num, .shares = shares.data()}, threads), worths, num);
+  return {std::move(sums.wins), std::move(sums.expected)};
 }
 
 Objective::VoterStep Objective::voter_step(std::span<const double> logs, std::span<const double> log_weights) const {
@@ -394,38 +197,42 @@ void Objective::add_ranking_shares(const Parameters& parameters, std::span<const
   evaluation.tie_expected = std::move(sums.tie_expected);
 }
 
-namespace {
-
-std::vector<double> log_weights_of(const Parameters& parameters) {
-  std::vector<double> logs;
-  for (const double weight : parameters.weights) logs.push_back(weight > 0.0 ? std::log(weight) : -infinity);
-  return logs;
+Evaluation Objective::pass_over_voters(const Parameters& parameters, std::vector<double>* memberships) const {
+  const std::size_t num = num_components_;
+  std::vector<double> own;
+  if (logit_ != nullptr) own = has_ties() ? logit_->log_weights(parameters.gamma) : weights_of_voters(*logit_, parameters.gamma);
+  if (memberships != nullptr) memberships->resize(cast_->size() * num);
+  double* const kept = memberships != nullptr ? memberships->data() : nullptr;
+  const double* const voter_prior = own.empty() ? nullptr : own.data();
+  if (has_ties()) return tie_pass(parameters, cast_.get(), voter_prior, kept, nullptr);
+  const std::vector<double> worths = lane_worths(parameters), prior = lane_prior(parameters);
+  const PassInput input{.worths = worths,
+                        .prior = prior,
+                        .num_components = num,
+                        .posterior = kept,
+                        .voters = cast_.get(),
+                        .voter_prior = voter_prior};
+  return evaluation_of(run_pass(*batch_, input, workers_), worths, num);
 }
 
-}  // namespace
-
 Evaluation Objective::evaluate_voters(const Parameters& parameters, std::vector<double>* posterior) const {
-  VoterStep step =
-      voter_step(ranking_logs(parameters), logit_ != nullptr ? logit_->log_weights(parameters.gamma) : log_weights_of(parameters));
-  std::vector<double> shares = shares_of_rankings(step.memberships);
-  Evaluation result;
-  result.loglik = step.loglik;
-  result.responsibility = std::move(step.responsibility);
-  add_ranking_shares(parameters, shares, result);
-  if (logit_ != nullptr) result.memberships = std::move(step.memberships);
+  std::vector<double> memberships;
+  Evaluation result = pass_over_voters(parameters, logit_ != nullptr || posterior != nullptr ? &memberships : nullptr);
   if (posterior != nullptr) {
+    std::vector<double> shares = shares_of_rankings(memberships);
     for (std::size_t i = 0; i < data_->rankings.size(); ++i)
       for (std::size_t k = 0; k < num_components_; ++k)
         shares[i * num_components_ + k] /= std::max(data_->rankings.weight(i), 1e-300);
     *posterior = std::move(shares);
   }
+  if (logit_ != nullptr) result.memberships = std::move(memberships);
   return result;
 }
 
 std::vector<double> Objective::voter_memberships(const Parameters& parameters) const {
-  return voter_step(ranking_logs(parameters),
-                    logit_ != nullptr ? logit_->log_weights(parameters.gamma) : log_weights_of(parameters))
-      .memberships;
+  std::vector<double> memberships;
+  pass_over_voters(parameters, &memberships);
+  return memberships;
 }
 
 namespace {

@@ -1,8 +1,9 @@
 // Several rankings by one voter: the unit of the mixture is the voter, P(v) = sum_k b_k prod_r P_k(r) over the rankings r of v.
 //
-// An E-step is two passes over the distinct rankings. The first gives log P_k of each; sums over a voter's rankings (sparse counts)
-// give the voter's memberships; their sums over those who cast a ranking are the weights under which the second pass adds up wins
-// and exposures. Distinct rankings stay stored once, and every M-step is that of weighted rankings.
+// An E-step is one pass over the voters (block_pass-inl.h, tie_kernel.cc): the likelihoods of a voter's rankings are multiplied,
+// the product decides, and wins and exposures of each ranking are added up while what they are made of is still in the cache.
+// Distinct rankings stay stored once; a voter's are found by number. Where memberships come from elsewhere (gibbs, structured
+// utilities) the halves of the pass stand below: log P_k of every distinct ranking, and sums for given shares.
 #pragma once
 
 #include <cstdint>

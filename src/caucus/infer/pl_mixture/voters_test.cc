@@ -21,8 +21,8 @@ namespace {
 
 using testing::Kind;
 
-// `count` voters with two to four rankings each, weights 1 to 2; each voter's rankings come from one group.
-Dataset draw_voters(const Parameters& truth, std::size_t count, Kind kind, std::uint64_t seed) {
+// `count` voters with two to `most` rankings each, weights 1 to 2; each voter's rankings come from one group.
+Dataset draw_voters(const Parameters& truth, std::size_t count, Kind kind, std::uint64_t seed, std::size_t most = 4) {
   Dataset data;
   data.items = testing::names(truth.num_items);
   data.source = "voters";
@@ -35,7 +35,7 @@ Dataset draw_voters(const Parameters& truth, std::size_t count, Kind kind, std::
     RandomStream random(seed, Purpose::generate, 50'000 + v);
     Parameters one(1, truth.num_items);
     std::ranges::copy(truth.component(random.categorical(truth.weights)), one.component(0).begin());
-    const Dataset own = testing::draw(one, 2 + random.below(3), kind, seed * 1000 + v);
+    const Dataset own = testing::draw(one, 2 + random.below(most - 1), kind, seed * 1000 + v);
     weights.push_back(1.0 + static_cast<double>(random.below(2)));
     names.push_back("v" + std::to_string(v));
     for (std::size_t row = 0; row < own.rankings.num_rows(); ++row) {
@@ -181,6 +181,36 @@ TEST(Voters, TwoPassesAgreeWithTheFusedOne) {
   }
 }
 
+// The fused pass over voters against its steps one after the other: voters who cast the same ranking many times or more rankings
+// than are kept at once, components that have come apart, weights of their own.
+TEST_P(VotersOfEveryKind, OnePassAgreesWithItsSteps) {
+  for (const std::size_t num : {2U, 3U, 5U, 9U}) {
+    for (const double scale : {1.0, 4.0, 60.0}) {
+      const Dataset data = draw_voters(testing::random_parameters(2, 6, 5, 1.0), 30, GetParam(), 16, 150);
+      Parameters at = testing::random_parameters(num, 6, 7, scale);
+      const Objective objective(data, num, 0.0, 2);
+      if (objective.has_ties()) at.ties = {objective.tie_orders(), std::vector<double>(objective.tie_orders().size(), -0.7)};
+      const Evaluation fused = objective.evaluate(at);
+      std::vector<double> log_weights;
+      for (const double weight : at.weights) log_weights.push_back(std::log(weight));
+      const Objective::VoterStep step = objective.voter_step(objective.ranking_logs(at), log_weights);
+      Evaluation two;
+      objective.add_ranking_shares(at, objective.shares_of_rankings(step.memberships), two);
+      EXPECT_NEAR(fused.loglik / step.loglik, 1.0, 1e-12);
+      const std::vector<double> memberships = objective.voter_memberships(at);
+      for (std::size_t j = 0; j < memberships.size(); ++j) EXPECT_NEAR(memberships[j], step.memberships[j], 1e-9);
+      for (std::size_t k = 0; k < num; ++k) EXPECT_NEAR(fused.responsibility[k], step.responsibility[k], 1e-8);
+      const double size = data.rankings.total_weight();
+      for (std::size_t j = 0; j < two.wins.size(); ++j) {
+        EXPECT_NEAR(fused.wins[j], two.wins[j], 1e-10 * size);
+        EXPECT_NEAR(fused.expected[j], two.expected[j], 1e-10 * size);
+      }
+      for (std::size_t o = 0; o < two.tie_expected.size(); ++o)
+        EXPECT_NEAR(fused.tie_expected[o], two.tie_expected[o], 1e-10 * size);
+    }
+  }
+}
+
 TEST(Voters, AnyNumberOfThreadsGivesTheSameBits) {
   const Dataset data = draw_voters(testing::random_parameters(2, 8, 3, 1.5), 3000, Kind::pairs, 15);
   const Parameters at = testing::random_parameters(2, 8, 4);
@@ -291,9 +321,9 @@ TEST(Voters, BootstrapResamplesVoters) {
   const Dataset data = draw_voters(testing::random_parameters(2, 5, 3), 50, Kind::top, 19);
   const Parameters at = testing::random_parameters(2, 5, 4);
   const BootstrapSource source{data, Simulator(at), true, {}};
-  const Dataset again = bootstrap_sample(source, Bootstrap::nonparametric, 1, 1).data;
+  const Dataset again = bootstrap_sample(source, Bootstrap::nonparametric, 1, 1, {}).data;
   EXPECT_EQ(again.voters.total_weight(), data.voters.total_weight());
-  const Dataset drawn = bootstrap_sample(source, Bootstrap::parametric, 1, 1).data;
+  const Dataset drawn = bootstrap_sample(source, Bootstrap::parametric, 1, 1, {}).data;
   EXPECT_EQ(drawn.voters.total_weight(), data.voters.total_weight());
   double rankings = 0.0;
   for (std::size_t row = 0; row < data.voters.of_row.size(); ++row) rankings += data.voters.weights[data.voters.of_row[row]];
