@@ -55,8 +55,8 @@ class Mpi(OneFolder):
 
     def test_chains_and_samples(self):
         draws = self.path("draws.soc")
-        run("sample", self.path("truth.json"), "-n", "300", "--seed", "4", "--out", draws)
-        self.same("dpm", ["fit", draws, "--family", "dpm", "--chains", "3", "--sweeps", "30", "--burnin", "10"], ranks=(2, 5))
+        run("sample", self.path("truth.json"), "-n", "100", "--seed", "4", "--out", draws)
+        self.same("dpm", ["fit", draws, "--family", "dpm", "--chains", "3", "--sweeps", "12", "--burnin", "4"], ranks=(2, 5))
         self.same("bootstrap", ["fit", draws, "-k", "2", "--bootstrap", "20"], ranks=(3,))
         self.same("stability", ["fit", draws, "--family", "mallows", "-k", "2", "--bootstrap", "10"], ranks=(2,))
         self.same("ebms", ["fit", draws, "--family", "ebms"], ranks=(3,))
@@ -75,7 +75,7 @@ class Mpi(OneFolder):
 
     def test_a_chain_goes_on_from_its_checkpoint(self):
         draws, out = self.path("few.soc"), [self.path("chain1.json"), self.path("chain2.json")]
-        run("sample", self.path("truth.json"), "-n", "200", "--seed", "9", "--out", draws)
+        run("sample", self.path("truth.json"), "-n", "60", "--seed", "9", "--out", draws)
         words = ["fit", draws, "--family", "dpm", "--chains", "3", "--burnin", "10", "-q", "--threads", "1"]
         run(*words, "--sweeps", "60", "--out", out[0])
         state = self.path("chain.ckpt")
