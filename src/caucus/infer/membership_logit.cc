@@ -172,10 +172,18 @@ Eigen::MatrixXd MembershipLogit::unstandardised(const Eigen::MatrixXd& covarianc
 }
 
 MembershipLogit::Largest MembershipLogit::largest(std::span<const double> gamma) const {
+  constexpr double most_by_deviation = 8.0, most_by_level = 12.0;
   Largest result;
-  for (std::size_t i = 0; i < gamma.size(); ++i)
-    if (i % num_columns() != 0 && std::abs(gamma[i]) > std::abs(result.value))
-      result = {gamma[i], i / num_columns() + 1, i % num_columns()};
+  for (std::size_t j = 1; j < num_columns(); ++j) {
+    const auto column = x_.col(at(j)).array();
+    const double low = column.minCoeff(), high = column.maxCoeff();
+    const bool level = ((column == low) || (column == high)).all();
+    for (std::size_t k = 1; k < num_groups_; ++k) {
+      const double size = std::abs(gamma[(k - 1) * num_columns() + j]);
+      const double value = std::max(size / most_by_deviation, level ? size * (high - low) / most_by_level : 0.0);
+      if (value > result.value) result = {value, k, j};
+    }
+  }
   return result;
 }
 

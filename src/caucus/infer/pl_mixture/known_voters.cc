@@ -82,15 +82,13 @@ std::vector<double> mean_weights(const MembershipLogit& logit, std::span<const d
 
 namespace {
 
-// A standardised coefficient beyond this has no maximum in sight: one standard deviation would change the odds by a factor of 3000.
-constexpr double separated = 8.0;
 constexpr double separation_ridge = 0.1;
 
 }  // namespace
 
 std::shared_ptr<MembershipLogit> held_by_ridge(const KnownVoters& known, std::span<const double> gamma, std::string& warning) {
   const auto largest = known.logit->largest(gamma);
-  if (known.logit->ridge() > 0.0 || !(std::abs(largest.value) > separated)) return nullptr;
+  if (known.logit->ridge() > 0.0 || !(largest.value > 1.0)) return nullptr;
   warning = fmt::format(
       "group {} can be told from group 1 almost for certain by '{}': its coefficient has no finite maximum, and a ridge "
       "of {} on standardised coefficients holds it",

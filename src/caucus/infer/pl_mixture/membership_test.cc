@@ -152,6 +152,23 @@ TEST(Membership, SeparationIsHeldByARidgeAndNamed) {
   for (const double value : fitted.model->membership()->coefficients) EXPECT_LT(std::abs(value), 40.0);
 }
 
+// A level of few voters who all belong to one group: one standard deviation of its column changes the odds by little, the level by
+// all there is. Without a ridge the error of its coefficient is in the thousands.
+TEST(Membership, ARareLevelThatTellsAGroupIsHeldToo) {
+  Drawn drawn = draw_poll(600, 17, 0.0, 0.0);
+  for (std::size_t v = 0, seen = 0; v < 600; ++v)
+    drawn.data.covariates[1].texts[v] = drawn.group[v] == 1 && seen++ % 6 == 0 ? "island" : "mainland";
+  make_rows_voters(drawn.data);
+  const FitOutcome fitted = make_pl_mixture_family()->fit(drawn.data, {{"components", "2"}, {"membership", "town"}}, caucus::Run{});
+  const Membership& membership = *fitted.model->membership();
+  EXPECT_GT(membership.ridge, 0.0);
+  bool said = false;
+  for (const std::string& one : fitted.summary.warnings) said = said || one.find("'town=island'") != std::string::npos;
+  EXPECT_TRUE(said);
+  EXPECT_LT(membership.standard_error(1, 1).value(), 10.0);
+  EXPECT_GT(std::abs(membership.coefficients[3]), 2.0);
+}
+
 TEST(Membership, MissingValuesAreRefusedLeftOutOrAveraged) {
   Dataset data = draw_poll(200, 12).data;
   data.covariates[0].numbers[7] = std::nan("");
