@@ -348,9 +348,12 @@ void finish_plain(Fit& fit, const Objective& objective, Solution solution) {
                      without.use_membership(std::move(logit));
                      Parameters start = parameters;
                      start.gamma = std::move(gamma);
-                     return maximise(without, std::move(start), {options.iterations, options.tolerance, false, "test"},
-                                     fit.silently())
-                         .objective;
+                     const Solution nearby = maximise(without, std::move(start),
+                                                      {options.iterations, options.tolerance, false, "test"}, fit.silently());
+                     // The best fit without a term may lie elsewhere; from here alone the term would seem to say more than it does.
+                     Run elsewhere = fit.silently().alone();
+                     elsewhere.effort *= 0.25;
+                     return std::max(nearby.objective, search(without, options, elsewhere, std::nullopt).best.objective);
                    });
   }
   result.num_parameters = static_cast<std::int64_t>(

@@ -167,6 +167,9 @@ TEST(Membership, ARareLevelThatTellsAGroupIsHeldToo) {
   EXPECT_TRUE(said);
   EXPECT_LT(membership.standard_error(1, 1).value(), 10.0);
   EXPECT_GT(std::abs(membership.coefficients[3]), 2.0);
+  // The test of the term is that of two fits, each at its best.
+  const FitOutcome without = make_pl_mixture_family()->fit(drawn.data, {{"components", "2"}}, caucus::Run{});
+  EXPECT_NEAR(membership.tests.at(0).statistic, 2.0 * (fitted.summary.loglik - without.summary.loglik), 1.0);
 }
 
 TEST(Membership, MissingValuesAreRefusedLeftOutOrAveraged) {

@@ -96,10 +96,15 @@ class Objective {
   // K memberships per voter.
   std::vector<double> voter_memberships(const Parameters& parameters) const;
 
- private:
-  Evaluation evaluate_voters(const Parameters& parameters, std::vector<double>* posterior) const;
-  // One pass, the rankings of a voter together. memberships: K per voter, kept where given.
+  // The E-step and sums of voters in one pass, the rankings of a voter together, or in steps over the distinct rankings: the same
+  // numbers. memberships: K per voter, kept where given.
   Evaluation pass_over_voters(const Parameters& parameters, std::vector<double>* memberships) const;
+  Evaluation steps_over_voters(const Parameters& parameters, std::vector<double>* memberships) const;
+
+ private:
+  // Where voters cast the same few rankings (battles), what is done once for each is cheaper than one pass.
+  bool in_steps() const;
+  Evaluation evaluate_voters(const Parameters& parameters, std::vector<double>* posterior) const;
   Evaluation evaluate_ties(const Parameters& parameters, std::vector<double>* posterior, std::vector<double>* rows) const;
   // Of rankings with ties, or with `voters` of those who cast them, by weights of their own where given.
   Evaluation tie_pass(const Parameters& parameters, const CastRankings* voters, const double* voter_log_prior, double* posterior,

@@ -215,9 +215,29 @@ Evaluation Objective::pass_over_voters(const Parameters& parameters, std::vector
   return evaluation_of(run_pass(*batch_, input, workers_), worths, num);
 }
 
+Evaluation Objective::steps_over_voters(const Parameters& parameters, std::vector<double>* memberships) const {
+  std::vector<double> log_weights;
+  if (logit_ != nullptr)
+    log_weights = logit_->log_weights(parameters.gamma);
+  else
+    for (const double weight : parameters.weights) log_weights.push_back(weight > 0.0 ? std::log(weight) : -infinity);
+  VoterStep step = voter_step(ranking_logs(parameters), log_weights);
+  Evaluation result;
+  result.loglik = step.loglik;
+  result.responsibility = std::move(step.responsibility);
+  add_ranking_shares(parameters, shares_of_rankings(step.memberships), result);
+  if (memberships != nullptr) *memberships = std::move(step.memberships);
+  return result;
+}
+
+// A ranking cast costs about 1.4 passes over one in the one pass, and a third of a pass in steps that cost 2.5 passes over the
+// distinct rankings.
+bool Objective::in_steps() const { return cast_->ranking.size() > 3 * (has_ties() ? tie_batch_->count() : batch_->count); }
+
 Evaluation Objective::evaluate_voters(const Parameters& parameters, std::vector<double>* posterior) const {
   std::vector<double> memberships;
-  Evaluation result = pass_over_voters(parameters, logit_ != nullptr || posterior != nullptr ? &memberships : nullptr);
+  std::vector<double>* const kept = logit_ != nullptr || posterior != nullptr ? &memberships : nullptr;
+  Evaluation result = in_steps() ? steps_over_voters(parameters, kept) : pass_over_voters(parameters, kept);
   if (posterior != nullptr) {
     std::vector<double> shares = shares_of_rankings(memberships);
     for (std::size_t i = 0; i < data_->rankings.size(); ++i)
@@ -231,7 +251,7 @@ Evaluation Objective::evaluate_voters(const Parameters& parameters, std::vector<
 
 std::vector<double> Objective::voter_memberships(const Parameters& parameters) const {
   std::vector<double> memberships;
-  pass_over_voters(parameters, &memberships);
+  in_steps() ? steps_over_voters(parameters, &memberships) : pass_over_voters(parameters, &memberships);
   return memberships;
 }
 

@@ -190,16 +190,11 @@ TEST_P(VotersOfEveryKind, OnePassAgreesWithItsSteps) {
       Parameters at = testing::random_parameters(num, 6, 7, scale);
       const Objective objective(data, num, 0.0, 2);
       if (objective.has_ties()) at.ties = {objective.tie_orders(), std::vector<double>(objective.tie_orders().size(), -0.7)};
-      const Evaluation fused = objective.evaluate(at);
-      std::vector<double> log_weights;
-      for (const double weight : at.weights) log_weights.push_back(std::log(weight));
-      const Objective::VoterStep step = objective.voter_step(objective.ranking_logs(at), log_weights);
-      Evaluation two;
-      objective.add_ranking_shares(at, objective.shares_of_rankings(step.memberships), two);
-      EXPECT_NEAR(fused.loglik / step.loglik, 1.0, 1e-12);
-      const std::vector<double> memberships = objective.voter_memberships(at);
-      for (std::size_t j = 0; j < memberships.size(); ++j) EXPECT_NEAR(memberships[j], step.memberships[j], 1e-9);
-      for (std::size_t k = 0; k < num; ++k) EXPECT_NEAR(fused.responsibility[k], step.responsibility[k], 1e-8);
+      std::vector<double> memberships, in_steps;
+      const Evaluation fused = objective.pass_over_voters(at, &memberships), two = objective.steps_over_voters(at, &in_steps);
+      EXPECT_NEAR(fused.loglik / two.loglik, 1.0, 1e-12);
+      for (std::size_t j = 0; j < memberships.size(); ++j) EXPECT_NEAR(memberships[j], in_steps[j], 1e-9);
+      for (std::size_t k = 0; k < num; ++k) EXPECT_NEAR(fused.responsibility[k], two.responsibility[k], 1e-8);
       const double size = data.rankings.total_weight();
       for (std::size_t j = 0; j < two.wins.size(); ++j) {
         EXPECT_NEAR(fused.wins[j], two.wins[j], 1e-10 * size);
