@@ -109,10 +109,12 @@ Objective::VoterStep Objective::voter_step(std::span<const double> logs, std::sp
             const double times = voters.rankings.count(j);
             for (std::size_t k = 0; k < num; ++k) joint[k] += times * log[k];
           }
-          const double total = log_sum_exp(std::span(joint, num)), weight = voters.weights[v];
-          part.loglik += weight * total;
+          const double top = *std::max_element(joint, joint + num), weight = voters.weights[v];
+          double total = 0.0;
+          for (std::size_t k = 0; k < num; ++k) total += joint[k] = std::exp(joint[k] - top);
+          part.loglik += weight * (top + std::log(total));
           for (std::size_t k = 0; k < num; ++k) {
-            joint[k] = std::exp(joint[k] - total);
+            joint[k] /= total;
             part.responsibility[k] += weight * joint[k];
           }
         }
