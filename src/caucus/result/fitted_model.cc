@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <boost/math/special_functions/gamma.hpp>  // std::lgamma writes a global: no good on several threads
+#include <chrono>
 #include <cmath>
 
 #include "caucus/base/numeric.h"
@@ -58,15 +59,21 @@ std::vector<double> log_probs(const FittedModel& model, const Dataset& data, int
 std::optional<std::vector<double>> log_probs_unless(const std::function<bool()>& stop, const FittedModel& model,
                                                     const Dataset& data, int threads) {
   std::vector<double> out(data.rankings.size());
-  const Blocks blocks(out.size(), 4, std::size_t{1} << 18);
+  const Blocks blocks(out.size());
   std::atomic<bool> stopped = false;
   parallel_for(blocks.count(), threads, [&](std::size_t b) {
-    if (stopped || stop()) {
-      stopped = true;
-      return;
+    // Pieces that take a moment each, whatever a ranking costs: some models begin a piece with work of its own.
+    std::size_t piece = 4;
+    for (std::size_t begin = blocks.begin(b), end = begin; begin < blocks.end(b); begin = end) {
+      if (stopped || stop()) {
+        stopped = true;
+        return;
+      }
+      const auto begun = std::chrono::steady_clock::now();
+      end = std::min(begin + piece, blocks.end(b));
+      model.log_prob(data, begin, end - begin, std::span(out).subspan(begin, end - begin));
+      if (std::chrono::steady_clock::now() - begun < std::chrono::milliseconds(20)) piece *= 2;
     }
-    const std::size_t begin = blocks.begin(b), count = blocks.end(b) - begin;
-    model.log_prob(data, begin, count, std::span(out).subspan(begin, count));
   });
   if (stopped) return std::nullopt;
   return out;

@@ -18,6 +18,8 @@
 // After highway.h, by its rules.
 #include <hwy/contrib/math/math-inl.h>
 
+#include "caucus/infer/pl_mixture/exponent-inl.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace caucus::pl_mixture::HWY_NAMESPACE {
 
@@ -111,15 +113,6 @@ class BlockPass {
     return deep_;
   }
 
-  // Splits off the exponents of a product so that it cannot underflow, eight factors at a time.
-  HWY_INLINE void normalise(V& mantissa, VI& exponent) const {
-    const I di;
-    const VI bits = hn::BitCast(di, mantissa);
-    const VI shifted = hn::BitCast(di, hn::ShiftRight<52>(hn::BitCast(hn::RebindToUnsigned<D>(), bits)));
-    exponent = hn::Add(exponent, hn::Sub(shifted, hn::Set(di, 1023)));
-    mantissa = hn::BitCast(d_, hn::Or(hn::And(bits, hn::Set(di, 0x000FFFFFFFFFFFFFll)), hn::Set(di, 0x3FF0000000000000ll)));
-  }
-
   // A few stages' worths and sums: what a ranking's likelihood and reciprocals are made of.
   struct Product {
     V value;
@@ -143,7 +136,7 @@ class BlockPass {
     else
       product.value = hn::Mul(product.value, hn::Mul(hn::Mul(hn::Mul(w0, w1), hn::Mul(w2, w3)), inverse));
     if constexpr (!narrow) {
-      if (product.odd) normalise(product.value, product.exponent);
+      if (product.odd) split_exponent(d_, product.value, product.exponent);
       product.odd = !product.odd;
     }
   }
@@ -182,7 +175,7 @@ class BlockPass {
         const V w = worth(p);
         one_stage<false>(w, hn::Sub(total, listed), out + p * width, product);
         listed = hn::Add(listed, w);
-        if (deep()) normalise(product.value, product.exponent);
+        if (deep()) split_exponent(d_, product.value, product.exponent);
       }
       if (HWY_UNLIKELY(!hn::AllTrue(d_, hn::Ge(hn::Sub(total, listed), hn::Mul(total, hn::Set(d_, 1e-4)))))) return false;
     } else {
@@ -194,7 +187,7 @@ class BlockPass {
         const V w = worth(p - 1);
         left = hn::Add(left, w);
         one_stage<by_last_place>(w, left, out + (p - 1) * width, product);
-        if (deep()) normalise(product.value, product.exponent);
+        if (deep()) split_exponent(d_, product.value, product.exponent);
       }
       for (; p > 0; p -= 4) {
         const V w0 = worth(p - 4), w1 = worth(p - 3), w2 = worth(p - 2), w3 = worth(p - 1);
@@ -206,7 +199,7 @@ class BlockPass {
     if constexpr (by_last_place)
       product.value = hn::Mul(product.value, hn::LoadU(d_, numerators_.data() + items[stages] * stride + c));
     if constexpr (!narrow) {
-      normalise(product.value, product.exponent);
+      split_exponent(d_, product.value, product.exponent);
       hn::StoreU(product.exponent, I(), exponents_.data() + place * stride + c);
     }
     hn::StoreU(product.value, d_, lane_values_.get() + place * stride + c);
@@ -344,12 +337,13 @@ class BlockPass {
       VI exponent = narrow ? hn::Zero(di) : hn::LoadU(di, exponents_.data() + (e - from) * lanes() + c);
       std::uint32_t times = input_.voters->count(e);
       // To the power of how often it was cast, by squares.
-      if (times > 1) normalise(value, exponent);
-      for (;; times /= 2, value = hn::Mul(value, value), exponent = hn::Add(exponent, exponent), normalise(value, exponent)) {
+      if (times > 1) split_exponent(d_, value, exponent);
+      for (;;
+           times /= 2, value = hn::Mul(value, value), exponent = hn::Add(exponent, exponent), split_exponent(d_, value, exponent)) {
         if (times % 2 == 1) {
           product = hn::Mul(product, value);
           all = hn::Add(all, exponent);
-          normalise(product, all);
+          split_exponent(d_, product, all);
         }
         if (times <= 1) break;
       }

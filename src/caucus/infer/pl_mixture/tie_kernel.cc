@@ -16,6 +16,8 @@
 // After highway.h, by its rules.
 #include <hwy/contrib/math/math-inl.h>
 
+#include "caucus/infer/pl_mixture/exponent-inl.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace caucus::pl_mixture::HWY_NAMESPACE {
 
@@ -178,18 +180,9 @@ class TiePass {
       hn::Store(one_over, d_, inverse);
       inverse += width;
       product = hn::Mul(product, one_over);
-      normalise(product, exponent);
+      split_exponent(d_, product, exponent);
     }
     return hn::Add(numerator, hn::MulAdd(hn::ConvertTo(d_, exponent), hn::Set(d_, 0.69314718055994530942), hn::Log(d_, product)));
-  }
-
-  // Splits off the exponent, so that the product of many normalisers stays inside the range of a double.
-  HWY_INLINE void normalise(V& mantissa, VI& exponent) const {
-    const I di;
-    const VI bits = hn::BitCast(di, mantissa);
-    const VI shifted = hn::BitCast(di, hn::ShiftRight<52>(hn::BitCast(hn::RebindToUnsigned<D>(), bits)));
-    exponent = hn::Add(exponent, hn::Sub(shifted, hn::Set(di, 1023)));
-    mantissa = hn::BitCast(d_, hn::Or(hn::And(bits, hn::Set(di, 0x000FFFFFFFFFFFFFll)), hn::Set(di, 0x3FF0000000000000ll)));
   }
 
   // Adds q times the derivative of the logarithms of the normalisers, and the choices.
