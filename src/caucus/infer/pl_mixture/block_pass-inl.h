@@ -29,6 +29,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 // component has come apart they reach further down, and every stage is a product of its own.
 inline constexpr double least_shared_worth = 1.8e-35;
 inline constexpr std::size_t rows_per_log = 256;
+// e^-600 leaves room for the weights.
+inline constexpr double most_depth = 600.0;
 // Rankings go through the steps of a pass a few at a time: within a step they do not wait for each other, where one ranking's steps
 // would.
 inline constexpr std::size_t most_together = 8;
@@ -42,8 +44,10 @@ class BlockPass {
   using VI = hn::Vec<I>;
 
  public:
-  BlockPass(D d, const Batch& batch, const Item* items, const PassInput& input, PassSums& sums)
+  // depth: no ranking's log-likelihood lies below its negative.
+  BlockPass(D d, const Batch& batch, const Item* items, const PassInput& input, double depth, PassSums& sums)
       : d_(d), batch_(batch), items_(items), input_(input), sums_(sums), all_lanes_(padded_components(input.num_components)) {
+    if constexpr (narrow) never_underflow_ = static_cast<std::size_t>(most_depth / std::max(depth, 1.0));
     const bool by_last_place = narrow && batch.all_complete;
     depth_ = std::max<std::size_t>(batch.max_length, batch.num_items) + 4;
     // As many together as the first-level cache holds.
@@ -64,6 +68,7 @@ class BlockPass {
       for (std::size_t k = 0; k < all_lanes_; ++k) totals_[k] += input.worths[i * all_lanes_ + k];
     exponents_.resize(together_ * all_lanes_);
     was_expanded_.resize(together_);
+    listed_.resize(together_);
     if constexpr (!narrow) deep_ = *std::ranges::min_element(input.worths) < least_shared_worth;
     if (input.logs != nullptr && !narrow) log_exponents_.resize(rows_per_log * input.num_components);
     if (by_last_place) {
@@ -79,7 +84,10 @@ class BlockPass {
   void run(std::size_t begin, std::size_t end) {
     first_row_ = begin;
     if (input_.voters != nullptr) {
-      for (std::size_t v = begin; v < end; ++v) voter(v);
+      if (batch_.all_complete)
+        for (std::size_t v = begin; v < end; ++v) voter<true>(v);
+      else
+        for (std::size_t v = begin; v < end; ++v) voter<false>(v);
       flush(end);
       return finish();
     }
@@ -265,66 +273,80 @@ class BlockPass {
 
   // The rankings of one voter: the product of their likelihoods decides, and what it says goes for each of them. Those of a voter
   // who cast more than fit are gone through twice.
+  template <bool complete>
   HWY_INLINE void voter(std::size_t v) {
     const CastRankings& cast = *input_.voters;
     const std::size_t begin = cast.begin[v], end = cast.begin[v + 1], stride = lanes(), width = hn::Lanes(d_);
     const bool kept = end - begin <= together_;
     if (v >= first_row_ + rows_per_log) flush(v);
+    // The product of a few rankings is no smaller than a double can be: exponents need not be kept apart.
+    const bool once = cast.times.empty(), few = narrow && kept && once && end - begin <= never_underflow_;
     std::fill_n(joint_, stride, 1.0);
-    std::fill_n(joint_exponents_.data(), stride, 0);
-    for (std::size_t from = begin; from < end; from += together_) {
-      const std::size_t to = std::min(from + together_, end);
-      for (std::size_t e = from; e < to; ++e) stages_of_entry(e, e - from);
-      for (std::size_t c = 0; c < stride; c += width) multiply(from, to, c);
+    if (few) {
+      for (std::size_t e = begin; e < end; ++e) {
+        stages_of_entry<complete>(e, e - begin);
+        const double* const values = lane_values_.get() + (e - begin) * stride;
+        for (std::size_t c = 0; c < stride; c += width)
+          hn::StoreU(hn::Mul(hn::LoadU(d_, joint_ + c), hn::LoadU(d_, values + c)), d_, joint_ + c);
+      }
+    } else {
+      std::fill_n(joint_exponents_.data(), stride, 0);
+      for (std::size_t from = begin; from < end; from += together_) {
+        const std::size_t to = std::min(from + together_, end);
+        for (std::size_t e = from; e < to; ++e) stages_of_entry<complete>(e, e - from);
+        for (std::size_t c = 0; c < stride; c += width) multiply(from, to, c);
+      }
     }
-    decide(v);
+    decide(v, few);
     for (std::size_t e = begin; e < end; ++e) {
       const std::size_t place = kept ? e - begin : 0;
-      if (!kept) stages_of_entry(e, place);
+      if (!kept) stages_of_entry<complete>(e, place);
       const double* share = joint_;
-      if (!cast.times.empty()) {
-        share = lane_values_.get() + place * stride;
+      if (!once && cast.times[e] != 1) {
+        double* const several = lane_values_.get() + place * stride;
         const V times = hn::Set(d_, static_cast<double>(cast.times[e]));
-        for (std::size_t c = 0; c < stride; c += width)
-          hn::StoreU(hn::Mul(hn::LoadU(d_, joint_ + c), times), d_, lane_values_.get() + place * stride + c);
+        for (std::size_t c = 0; c < stride; c += width) hn::StoreU(hn::Mul(hn::LoadU(d_, joint_ + c), times), d_, several + c);
+        share = several;
       }
-      accumulate_entry(e, place, share);
+      accumulate_entry<complete>(e, place, share);
     }
   }
 
-  const Item* items_of(std::size_t entry, const Batch::Group& group) const {
-    return items_ + group.begin + (input_.voters->ranking[entry] - group.first) * group.length;
+  // Complete rankings are all of one shape.
+  template <bool complete>
+  HWY_INLINE const Batch::Group& group_of(std::size_t entry) const {
+    return complete || one_shape_ ? batch_.groups[0] : batch_.groups[input_.voters->group[entry]];
   }
 
+  template <bool complete>
   HWY_INLINE void stages_of_entry(std::size_t entry, std::size_t place) {
-    const Batch::Group& group = one_shape_ ? batch_.groups[0] : batch_.groups[input_.voters->group[entry]];
-    const Item* const items = items_of(entry, group);
+    const Batch::Group& group = group_of<complete>(entry);
+    const Item* const items = items_ + group.begin + (input_.voters->ranking[entry] - group.first) * group.length;
+    listed_[place] = items;
     bool done = true;
     for (std::size_t c = 0; c < lanes(); c += hn::Lanes(d_)) {
-      if (group.implicit)
+      if (!complete && group.implicit)
         done = stages_of<true, false>(items, group.length, group.stages, place, c) && done;
-      else if (batch_.all_complete)
-        stages_of<false, true>(items, group.length, group.stages, place, c);
       else
-        stages_of<false, false>(items, group.length, group.stages, place, c);
+        stages_of<false, complete>(items, group.length, group.stages, place, c);
     }
+    if constexpr (complete) return;
     was_expanded_[place] = done ? 0 : 1;
     if (HWY_LIKELY(done)) return;
     const Item* const all = expand(items, group.stages);
     for (std::size_t c = 0; c < lanes(); c += hn::Lanes(d_)) stages_of<false, false>(all, batch_.num_items, group.stages, place, c);
   }
 
+  template <bool complete>
   HWY_INLINE void accumulate_entry(std::size_t entry, std::size_t place, const double* share) {
-    const Batch::Group& group = one_shape_ ? batch_.groups[0] : batch_.groups[input_.voters->group[entry]];
-    const Item* const items = items_of(entry, group);
-    if (HWY_UNLIKELY(was_expanded_[place] != 0))
+    const Batch::Group& group = group_of<complete>(entry);
+    const Item* const items = listed_[place];
+    if (!complete && HWY_UNLIKELY(was_expanded_[place] != 0))
       accumulate_all<false, false>(expand(items, group.stages), batch_.num_items, group.stages, place, share);
-    else if (group.implicit)
+    else if (!complete && group.implicit)
       accumulate_all<true, false>(items, group.length, group.stages, place, share);
-    else if (batch_.all_complete)
-      accumulate_all<false, true>(items, group.length, group.stages, place, share);
     else
-      accumulate_all<false, false>(items, group.length, group.stages, place, share);
+      accumulate_all<false, complete>(items, group.length, group.stages, place, share);
   }
 
   // The voter's likelihood times those of entries [from, to), whose stages have just been gone through.
@@ -335,29 +357,36 @@ class BlockPass {
     for (std::size_t e = from; e < to; ++e) {
       V value = hn::LoadU(d_, lane_values_.get() + (e - from) * lanes() + c);
       VI exponent = narrow ? hn::Zero(di) : hn::LoadU(di, exponents_.data() + (e - from) * lanes() + c);
-      std::uint32_t times = input_.voters->count(e);
+      // Mantissas below 2: the product of as many as there are at once stays far inside the range.
+      if constexpr (narrow) split_exponent(d_, value, exponent);
       // To the power of how often it was cast, by squares.
-      if (times > 1) split_exponent(d_, value, exponent);
-      for (;;
-           times /= 2, value = hn::Mul(value, value), exponent = hn::Add(exponent, exponent), split_exponent(d_, value, exponent)) {
+      for (std::uint32_t times = input_.voters->count(e); HWY_UNLIKELY(times > 1); times /= 2) {
         if (times % 2 == 1) {
           product = hn::Mul(product, value);
           all = hn::Add(all, exponent);
           split_exponent(d_, product, all);
         }
-        if (times <= 1) break;
+        value = hn::Mul(value, value);
+        exponent = hn::Add(exponent, exponent);
+        split_exponent(d_, value, exponent);
       }
+      product = hn::Mul(product, value);
+      all = hn::Add(all, exponent);
     }
+    split_exponent(d_, product, all);
     hn::StoreU(product, d_, joint_ + c);
     hn::StoreU(all, di, joint_exponents_.data() + c);
   }
 
   // A voter's likelihoods become memberships times their weight.
-  HWY_INLINE void decide(std::size_t v) {
+  HWY_INLINE void decide(std::size_t v, bool few) {
     const std::size_t num = input_.num_components, stride = lanes(), width = hn::Lanes(d_);
     if (input_.voter_prior != nullptr) std::copy_n(input_.voter_prior + v * num, num, prior_);
     const double weight = input_.voters->weights[v];
-    const V factor = hn::Div(hn::Set(d_, weight), weigh(joint_, joint_exponents_.data(), v - first_row_));
+    const std::size_t row = v - first_row_;
+    if (few) row_exponent_[row] = 0.0;
+    const V total = few ? weigh(joint_, row) : weigh(joint_, joint_exponents_.data(), row);
+    const V factor = hn::Div(hn::Set(d_, weight), total);
     for (std::size_t c = 0; c < stride; c += width) {
       const V value = hn::Mul(hn::LoadU(d_, joint_ + c), factor);
       hn::StoreU(value, d_, joint_ + c);
@@ -365,6 +394,19 @@ class BlockPass {
     }
     if (HWY_UNLIKELY(input_.posterior != nullptr))
       for (std::size_t k = 0; k < num; ++k) input_.posterior[v * num + k] = joint_[k] / weight;
+  }
+
+  // Likelihoods times the prior; their sum, also kept for the logarithm.
+  HWY_INLINE V weigh(double* values, std::size_t row) {
+    V total = hn::Zero(d_);
+    for (std::size_t c = 0; c < lanes(); c += hn::Lanes(d_)) {
+      const V value = hn::Mul(hn::LoadU(d_, values + c), hn::LoadU(d_, prior_ + c));
+      hn::StoreU(value, d_, values + c);
+      total = hn::Add(total, value);
+    }
+    total = hn::SumOfLanes(d_, total);
+    row_value_[row] = hn::GetLane(total);
+    return total;
   }
 
   // Mantissas times the prior, brought to the exponent of the largest; their sum, also kept for the logarithm.
@@ -467,18 +509,11 @@ class BlockPass {
       if (input_.posterior != nullptr) input_.posterior[r] = 1.0;
       return;
     }
-    V total = hn::Zero(d_);
-    if constexpr (narrow) {
-      for (std::size_t c = 0; c < stride; c += width) {
-        const V value = hn::Mul(hn::LoadU(d_, values + c), hn::LoadU(d_, prior_ + c));
-        hn::StoreU(value, d_, values + c);
-        total = hn::Add(total, value);
-      }
-      total = hn::SumOfLanes(d_, total);
-      row_value_[row] = hn::GetLane(total);
-    } else {
+    V total;
+    if constexpr (narrow)
+      total = weigh(values, row);
+    else
       total = weigh(values, exponents, row);
-    }
     const V factor = hn::Div(hn::Set(d_, weight), total);
     for (std::size_t c = 0; c < stride; c += width) hn::StoreU(hn::Mul(hn::LoadU(d_, values + c), factor), d_, values + c);
     if (HWY_UNLIKELY(input_.posterior != nullptr))
@@ -538,12 +573,13 @@ class BlockPass {
   const Item* items_;
   const PassInput& input_;
   PassSums& sums_;
-  std::size_t all_lanes_, depth_ = 0, together_ = 1, first_row_ = 0;
+  std::size_t all_lanes_, depth_ = 0, together_ = 1, first_row_ = 0, never_underflow_ = 0;
   hwy::AlignedFreeUniquePtr<double[]> inverses_, lane_values_;
   bool deep_ = false, one_shape_ = batch_.groups.size() == 1;
   double *totals_ = nullptr, *global_ = nullptr, *responsibility_ = nullptr;
   double *joint_ = nullptr, *members_ = nullptr, *prior_ = nullptr;
   std::vector<std::int64_t> joint_exponents_;
+  std::vector<const Item*> listed_;
   std::vector<std::uint8_t> was_expanded_;
   std::vector<std::int64_t> exponents_;
   std::vector<double> log_exponents_;

@@ -26,15 +26,15 @@ void run_items(D d, const Batch& batch, const Item* items, const PassInput& inpu
                PassSums& sums) {
   // Item numbers of more than 16 bits are too rare for shapes of their own.
   constexpr bool common = sizeof(Item) == 2;
-  // The least ratio of a stage is the least worth over the total; e^-600 leaves room for the weights.
+  // The least ratio of a stage is the least worth over the total.
   double least = 1.0;
   for (double worth : input.worths) least = std::min(least, worth);
-  const double factors = static_cast<double>(batch.max_length);
-  const bool narrow = factors * (std::log(static_cast<double>(batch.num_items)) - std::log(least)) < 600.0;
+  const double depth = static_cast<double>(batch.max_length) * (std::log(static_cast<double>(batch.num_items)) - std::log(least));
+  const bool narrow = depth < most_depth;
   const auto with = [&]<int parts>() {
     if constexpr (common)
-      if (narrow) return BlockPass<D, Item, parts, true>(d, batch, items, input, sums).run(begin, end);
-    BlockPass<D, Item, parts, false>(d, batch, items, input, sums).run(begin, end);
+      if (narrow) return BlockPass<D, Item, parts, true>(d, batch, items, input, depth, sums).run(begin, end);
+    BlockPass<D, Item, parts, false>(d, batch, items, input, depth, sums).run(begin, end);
   };
   constexpr std::size_t num_parts = common ? lanes / hn::MaxLanes(D()) : 0;
   if constexpr (num_parts == 1 || num_parts == 2)

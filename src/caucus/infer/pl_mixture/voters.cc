@@ -232,7 +232,7 @@ Evaluation Objective::steps_over_voters(const Parameters& parameters, std::vecto
   return result;
 }
 
-// A ranking cast costs about 1.4 passes over one in the one pass, and a third of a pass in steps that cost 2.5 passes over the
+// A ranking cast costs about 1.3 passes over one in the one pass, and a third of a pass in steps that cost 2.5 passes over the
 // distinct rankings.
 bool Objective::in_steps() const { return cast_->ranking.size() > 3 * (has_ties() ? tie_batch_->count() : batch_->count); }
 
