@@ -71,10 +71,14 @@ def normal(estimate, error, truth):
 
 
 def weight_covered(group, truth):
-    """Of a group that has errors: does its interval hold the true weight?"""
+    """Of a group that has errors: does its interval hold the true weight? From a standard error it is made on the scale of log odds."""
     if "weight_interval" in group:
         return [covers(group["weight_interval"]["low"], truth, group["weight_interval"]["high"])]
-    return [normal(group["weight"], group["weight_standard_error"], truth)] if "weight_standard_error" in group else []
+    weight = group["weight"]
+    if "weight_standard_error" not in group or not 0.0 < weight < 1.0:
+        return []
+    odds = lambda share: math.log(share / (1.0 - share))
+    return [normal(odds(weight), group["weight_standard_error"] / (weight * (1.0 - weight)), odds(truth))]
 
 
 def centered(values):
@@ -150,9 +154,12 @@ def mallows_coverage(family, groups, items, ballots, length=0, flags=(), unranke
         if family == "dpm" and len(found) < groups:
             return {}
         order = matched([c for c, _ in truth], [one["consensus"] for one in found[:groups]], kendall)
-        inside = {"theta": [], "weights": []}
+        inside = {"theta": [], "weights": [], "places": []}
         for k, at in enumerate(order):
             one = found[at]
+            if (places := one.get("place_intervals")) is not None:
+                inside["places"] += [covers(places["low"][j], truth[k][0].index(item) + 1, places["high"][j])
+                                     for j, item in enumerate(one["consensus"][:len(places["low"])])]
             listed = one["theta"] if isinstance(one["theta"], list) else [one["theta"]]
             errors, ends = one.get("theta_standard_errors"), one.get("theta_intervals")
             as_list = lambda value: value if isinstance(value, list) else [value]
@@ -166,6 +173,100 @@ def mallows_coverage(family, groups, items, ballots, length=0, flags=(), unranke
         if groups > 1:
             inside["weights"] = weight_covered(found[order[0]], weights[0])
         return {name: values for name, values in inside.items() if values}
+
+    return study
+
+
+def pl_ties(tool, seed):
+    """Strength of ties of two, and utilities beside it."""
+    draw = random.Random(seed)
+    items, strength = 5, draw.uniform(0.1, 0.6)
+    utilities = centered([draw.gauss(0, 1) for _ in range(items)])
+    data = tool.sample(tool.model("pl", [{"weight": 1.0, "utilities": utilities}], items, ties={"2": strength}), 150, seed)
+    model = tool.fit(data, "-k", 1)
+    one = model["components"][0]
+    return {"ties": [normal(model["ties"]["2"], model["ties_standard_errors"]["2"], strength)],
+            "utilities": [normal(u, e, t) for u, e, t in zip(one["utilities"], one["standard_errors"], utilities) if e is not None]}
+
+
+def pl_dampening(tool, seed):
+    """Exponents of later choices (Benter): the truth is 1, 0.8, 0.6, 0.4."""
+    draw = random.Random(seed)
+    items, stages, exponents = 6, 4, [1.0, 0.8, 0.6, 0.4]
+    utilities = centered([draw.gauss(0, 1) for _ in range(items)])
+    lines = []
+    for _ in range(300):
+        left, ballot = list(range(items)), []
+        for stage in range(stages):
+            pick = draw.choices(left, [math.exp(exponents[stage] * utilities[i]) for i in left])[0]
+            left.remove(pick)
+            ballot.append(pick)
+        lines.append("1: " + ",".join(str(item + 1) for item in ballot))
+    head = [f"# NUMBER ALTERNATIVES: {items}"] + [f"# ALTERNATIVE NAME {i + 1}: i{i}" for i in range(items)]
+    model = tool.fit(tool.path("data.soi", "\n".join(head + lines) + "\n"), "-k", 1, "--dampening", "on", "--standard-errors", "on")
+    found, errors = model["components"][0]["dampening"], model.get("dampening_standard_errors", [])
+    inside = [normal(a, e, t) for a, e, t in zip(found, errors, exponents[1:]) if e is not None]
+    return {"exponents": inside} if inside else {}
+
+
+def pl_items(tool, seed):
+    """Utilities explained by two features of the items."""
+    draw = random.Random(seed)
+    items, slopes = 6, [draw.gauss(0, 0.7), draw.gauss(0, 0.7)]
+    table = [[draw.gauss(0, 1), draw.gauss(0, 1)] for _ in range(items)]
+    utilities = centered([sum(a * b for a, b in zip(slopes, row)) for row in table])
+    data = tool.sample(tool.model("pl", [{"weight": 1.0, "utilities": utilities}], items), 100, seed)
+    features = tool.path("items.csv", "name,x,y\n" + "".join(f"i{i},{row[0]!r},{row[1]!r}\n" for i, row in enumerate(table)))
+    told = tool.fit(data, "-k", 1, "--items", features, "--utilities", "x + y", "--standard-errors", "on")["item_utilities"]
+    return {"coefficients": [normal(c, e, t) for c, e, t in zip(told["coefficients"][0], told["standard_errors"][0], slopes)]}
+
+
+def mallows_pairs(tool, seed):
+    """Comparisons of two of five items: theta from the exact probability of a pair."""
+    draw = random.Random(seed)
+    items, theta = 5, draw.uniform(0.4, 1.4)
+    center = list(range(items))
+    draw.shuffle(center)
+    lines = []
+    for _ in range(300):
+        order = []  # repeated insertion
+        for j, item in enumerate(center):
+            place = draw.choices(range(j + 1), [math.exp(-theta * (j - p)) for p in range(j + 1)])[0]
+            order.insert(place, item)
+        pair = sorted(draw.sample(range(items), 2))
+        lines.append("1: " + ",".join(str(order[p] + 1) for p in pair))
+    head = [f"# NUMBER ALTERNATIVES: {items}"] + [f"# ALTERNATIVE NAME {i + 1}: i{i}" for i in range(items)]
+    one = tool.fit(tool.path("data.soi", "\n".join(head + lines) + "\n"), "--family", "mallows", "-k", 1, "--unranked", "absent",
+                   "--standard-errors", "on")["components"][0]
+    error = one.get("theta_standard_errors")
+    return {"theta": [normal(one["theta"], error, theta)]} if error is not None else {}
+
+
+def membership(*flags):
+    """Two groups of opposite taste over six items, a voter lists three; log odds of the second -0.4 + 0.8 age - 1.0 west."""
+
+    def study(tool, seed):
+        draw = random.Random(seed)
+        truth, taste, names = {"(intercept)": -0.4, "age": 0.8, "town=west": -1.0}, [1.5, 0.9, 0.3, -0.3, -0.9, -1.5], "abcdef"
+        lines = ["age,town,rank1,rank2,rank3"]
+        for _ in range(400):
+            age, west = draw.gauss(0, 1), draw.random() < 0.4
+            odds = truth["(intercept)"] + truth["age"] * age + truth["town=west"] * west
+            sign = -1 if draw.random() < 1 / (1 + math.exp(-odds)) else 1
+            left, order = list(range(6)), []
+            for _ in range(3):
+                pick = draw.choices(left, [math.exp(sign * taste[i]) for i in left])[0]
+                left.remove(pick)
+                order.append(names[pick])
+            lines.append(f"{age:.6f},{'west' if west else 'east'}," + ",".join(order))
+        model = tool.fit(tool.path("data.csv", "\n".join(lines) + "\n"), "-k", 2, "--membership", "age + town", "--restarts", 2, *flags)
+        told, one = model["membership"], model["components"][0]
+        place = {name: i for i, name in enumerate(model["items"])}
+        sign = 1 if one["utilities"][place["a"]] > one["utilities"][place["f"]] else -1
+        if "standard_errors" not in told:
+            return {}
+        return {"membership effects": [normal(sign * value, error, truth[name])
+                                       for name, value, error in zip(told["columns"], told["coefficients"][1], told["standard_errors"][1])]}
 
     return study
 
@@ -196,8 +297,18 @@ def pl_gibbs(groups, items, ballots, length=0):
         ranks = {"log-likelihood": rank_of(loglik, [trace[int((i + 1) * stride) - 1] for i in range(DRAWS)], draw)}
         if groups == 1:
             ends = model["components"][0]["utility_intervals"]
-            return {"ranks": ranks, "utilities": [covers(ends["low"][i], parts[0]["utilities"][i], ends["high"][i]) for i in range(items)]}
+            return {"ranks": ranks, "utilities": [covers(ends["low"][i], parts[0]["utilities"][i], ends["high"][i]) for i in range(items)
+                                                  if ends["low"][i] is not None]}
         return {"ranks": ranks}
+
+    return study
+
+
+def pl_credible(ballots):
+    """Credible intervals of two opposite groups, so far apart that the chain does not exchange them; the prior is flat by comparison."""
+
+    def study(tool, seed):
+        return pl_coverage(2, 5, ballots, 0, 2.0, ("--method", "gibbs", "--sweeps", 2500, "--burnin", 500, "--seed", seed))(tool, seed)
 
     return study
 
@@ -305,13 +416,14 @@ def dpm(method, split_merge):
             lines.append("1: " + ",".join(str(item + 1) for item in ballot))
         head = [f"# NUMBER ALTERNATIVES: {items}"] + [f"# ALTERNATIVE NAME {i + 1}: i{i}" for i in range(items)]
         data = tool.path("data.soi", "\n".join(head + lines) + "\n")
-        step, out = 40, tool.path("draws.csv")
+        step, out = 20 if split_merge else 40, tool.path("draws.csv")
         tool.fit(data, "--family", "dpm", "--method", method, "--alpha", alpha, "--chains", 1, "--sweeps", step * (DRAWS + 5), "--burnin", 5 * step,
                  "--thin", step, "--draws", out, "--predictive-draws", 0, "--split-merge", split_merge, "--seed", seed)
         with open(out, encoding="utf-8") as file:
             rows = [line.rstrip("\n").split(",") for line in file if not line.startswith("#")]
-        at = rows[0].index("num_clusters")
-        return {"ranks": {"number of groups": rank_of(float(len(clusters)), [float(row[at]) for row in rows[1:]], draw)}}
+        column = lambda name: [float(row[rows[0].index(name)]) for row in rows[1:]]
+        return {"ranks": {"number of groups": rank_of(float(len(clusters)), column("num_clusters"), draw),
+                          "largest share": rank_of(max(one[0] for one in clusters) / ballots, column("largest_share"), draw)}}
 
     return study
 
@@ -325,10 +437,28 @@ STUDIES = {
     "pl-bootstrap-parametric": ("pl, one group, 5 items, 150 ballots: parametric bootstrap", pl_coverage(1, 5, 150, 0, 0.0, ("--bootstrap", 199)), 0.95),
     "pl-bootstrap-nonparametric": ("pl, one group, 5 items, 150 ballots: nonparametric bootstrap",
                                    pl_coverage(1, 5, 150, 0, 0.0, ("--bootstrap", 199, "--bootstrap-kind", "nonparametric")), 0.95),
+    "pl-bootstrap-two-parametric": ("pl, two opposite groups, 5 items, 500 ballots: parametric bootstrap",
+                                    pl_coverage(2, 5, 500, 0, 2.0, ("--restarts", 3, "--bootstrap", 199)), 0.95),
+    "pl-bootstrap-two-nonparametric": ("pl, two opposite groups, 5 items, 500 ballots: nonparametric bootstrap",
+                                       pl_coverage(2, 5, 500, 0, 2.0, ("--restarts", 3, "--bootstrap", 199, "--bootstrap-kind", "nonparametric")), 0.95),
+    "pl-bootstrap-close-parametric": ("pl, two groups that are hard to tell apart: parametric bootstrap",
+                                      pl_coverage(2, 5, 500, 0, 0.7, ("--restarts", 3, "--bootstrap", 199)), 0.95),
+    "pl-bootstrap-close-nonparametric": ("pl, two groups that are hard to tell apart: nonparametric bootstrap",
+                                         pl_coverage(2, 5, 500, 0, 0.7, ("--restarts", 3, "--bootstrap", 199, "--bootstrap-kind", "nonparametric")), 0.95),
+    "pl-credible": ("pl gibbs, two opposite groups, 5 items, 500 ballots: credible intervals", pl_credible(500), 0.95),
+    "pl-ties": ("pl with ties, 5 items, 150 ballots: standard errors", pl_ties, 0.95),
+    "pl-dampening": ("pl with exponents, 4 choices of 6 items, 300 ballots: standard errors", pl_dampening, 0.95),
+    "pl-items": ("pl, two features of 6 items, 100 ballots: standard errors", pl_items, 0.95),
+    "membership": ("pl, two groups with covariates, 3 choices of 6 items, 400 voters: standard errors", membership(), 0.95),
     "mallows-information": ("mallows, one group, 6 items, 100 ballots: standard errors", mallows_coverage("mallows", 1, 6, 100), 0.95),
     "mallows-information-top3": ("mallows, one group, top 3 of 6, 100 ballots: standard errors", mallows_coverage("mallows", 1, 6, 100, 3), 0.95),
     "mallows-information-two": ("mallows, two opposite groups, 6 items, 300 ballots: standard errors",
                                 mallows_coverage("mallows", 2, 6, 300, 0, ("--restarts", 3)), 0.95),
+    "mallows-pairs": ("mallows, one group, 300 pairs of 5 items: standard errors", mallows_pairs, 0.95),
+    "mallows-bootstrap-two": ("mallows, two opposite groups, 6 items, 300 ballots: bootstrap",
+                              mallows_coverage("mallows", 2, 6, 300, 0, ("--restarts", 3, "--bootstrap", 199)), 0.95),
+    "gmallows-information-two": ("gmallows, two opposite groups, 6 items, 500 ballots: standard errors",
+                                 mallows_coverage("gmallows", 2, 6, 500, 0, ("--restarts", 3)), 0.95),
     "mallows-bootstrap": ("mallows, one group, 6 items, 100 ballots: bootstrap", mallows_coverage("mallows", 1, 6, 100, 0, ("--bootstrap", 199)), 0.95),
     "gmallows-information": ("gmallows, one group, 6 items, 200 ballots: standard errors", mallows_coverage("gmallows", 1, 6, 200), 0.95),
     "dpm-theta": ("dpm, one true group, 5 items, 60 ballots: 90 % credible intervals of theta",
@@ -369,9 +499,14 @@ def run(args):
         with open(path, "a", encoding="utf-8") as log, tempfile.TemporaryDirectory() as folder:
             tool = Tool(os.path.abspath(args.caucus), folder)
             for seed in range(1, count + 1):
-                if seed not in done:
-                    log.write(json.dumps({"seed": seed, **STUDIES[name][1](tool, seed)}) + "\n")
-                    log.flush()
+                if seed in done:
+                    continue
+                try:
+                    row = STUDIES[name][1](tool, seed)
+                except Exception as failure:
+                    raise RuntimeError(f"study {name}, data set {seed}: {failure}") from failure
+                log.write(json.dumps({"seed": seed, **row}) + "\n")
+                log.flush()
         print(f"{name}: {count} data sets", flush=True)
 
 
@@ -391,7 +526,7 @@ def summarize(name, rows):
     """Per quantity: share covered and its standard error over data sets, or the p-value of uniform ranks."""
     result = []
     nominal = STUDIES[name][2]
-    for quantity in ("utilities", "theta", "weights"):
+    for quantity in ("utilities", "theta", "places", "weights", "ties", "exponents", "coefficients", "membership effects"):
         shares = [sum(row[quantity]) / len(row[quantity]) for row in rows if quantity in row]
         if len(shares) > 1:
             mean = sum(shares) / len(shares)
