@@ -61,15 +61,26 @@ void complete_summary(FitOutcome& outcome, double num_rankings, double begun, co
   if (summary.trace.values.empty() && !std::isnan(summary.loglik)) summary.trace = {"log-likelihood", {summary.loglik}};
 }
 
+// Whether a single ranking says that all would take more than half a second.
+bool one_takes_long(const FittedModel& model, const Dataset& data, const Run& run) {
+  if (data.rankings.empty()) return false;
+  const double begun = run.seconds();
+  double one = 0.0;
+  model.log_prob(data, 0, 1, std::span(&one, 1));
+  const double each = run.seconds() - begun;
+  return each > 0.02 && each * static_cast<double>(data.rankings.size()) > 0.5 * resolve_threads(run.threads);
+}
+
 // The log-likelihood of a fit that did not come with it. It may take longer than the fit (a kernel estimate compares every ballot
-// with every other): where the time is up, or the fit was stopped and this takes more than a second, it is left out, with a
+// with every other): where the time is up, or the fit was stopped and this takes more than half a second, it is left out, with a
 // warning.
 double scored(const FittedModel& model, const Dataset& data, const Run& run, FitSummary& summary) {
   if (counts_voters(model, data)) return log_likelihood(model, data, run.threads);
   const bool stopped = should_stop(run);
-  const double until = stopped ? run.seconds() + 1.0 : run.time_limit;
+  const double until = stopped ? run.seconds() + 0.5 : run.time_limit;
   const auto stop = [&] { return run.seconds() >= until || (!stopped && stop_requested(run.observer)); };
-  const auto log_prob = log_probs_unless(stop, model, data, run.threads);
+  const auto log_prob =
+      stopped && one_takes_long(model, data, run) ? std::nullopt : log_probs_unless(stop, model, data, run.threads);
   if (run.agreed(!log_prob)) {
     if (!stopped) summary.stop_reason = why_stopped(run);
     summary.warnings.emplace_back("there was no time to compute the log-likelihood; caucus score MODEL DATA does");
@@ -100,7 +111,8 @@ FitOutcome Family::fit(const Dataset& data, const OptionMap& options, const Run&
   FitOutcome outcome = do_fit(data, options, run);
   FitSummary& summary = outcome.summary;
   if (std::isnan(summary.loglik)) summary.loglik = scored(*outcome.model, data, run, summary);
-  if (!summary.entropy && outcome.model->num_components() > 1)
+  // Where there was no time for the one there is none for the other.
+  if (!summary.entropy && outcome.model->num_components() > 1 && !std::isnan(summary.loglik))
     summary.entropy = membership_entropy(*outcome.model, data, run.threads);
   complete_summary(outcome, summary.num_rankings > 0.0 ? summary.num_rankings : data.rankings.total_weight(), begun, run);
   const bool voters = counts_voters(*outcome.model, data);

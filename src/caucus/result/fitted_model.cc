@@ -63,7 +63,7 @@ std::optional<std::vector<double>> log_probs_unless(const std::function<bool()>&
   std::atomic<bool> stopped = false;
   parallel_for(blocks.count(), threads, [&](std::size_t b) {
     // Pieces that take a moment each, whatever a ranking costs: some models begin a piece with work of its own.
-    std::size_t piece = 4;
+    std::size_t piece = 1;
     for (std::size_t begin = blocks.begin(b), end = begin; begin < blocks.end(b); begin = end) {
       if (stopped || stop()) {
         stopped = true;

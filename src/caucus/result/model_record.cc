@@ -155,34 +155,103 @@ ModelFacts ModelDocument::facts() const {
 
 DataFacts facts_of(const Dataset& data) { return {digest(data), data.source}; }
 
+namespace {
+
+using Json = nlohmann::json;
+
+std::string compact(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+// What holds no list or object stands on one line, so that an array of numbers reads as a row and large models stay small.
+void append_text(const Json& json, std::size_t depth, std::string& out) {
+  if (std::ranges::none_of(json, [](const Json& one) { return one.is_structured(); }) && !json.is_object()) {
+    out += compact(json);
+    return;
+  }
+  const char* separator = "\n";
+  const auto next = [&] {
+    out += separator;
+    out.append(depth + 1, ' ');
+    separator = ",\n";
+  };
+  out += json.is_object() ? '{' : '[';
+  if (json.is_object())
+    for (const auto& [key, value] : json.items()) {
+      next();
+      out += compact(key) + ": ";
+      append_text(value, depth + 1, out);
+    }
+  else
+    for (const Json& value : json) {
+      next();
+      append_text(value, depth + 1, out);
+    }
+  if (!json.empty()) {
+    out += '\n';
+    out.append(depth, ' ');
+  }
+  out += json.is_object() ? '}' : ']';
+}
+
+// The keys of a model file in the order in which a person reads them.
+class ModelText {
+ public:
+  void set(const std::string& key, Json value) {
+    const auto found = std::ranges::find(entries_, key, &Entry::first);
+    if (found == entries_.end())
+      entries_.emplace_back(key, std::move(value));
+    else
+      found->second = std::move(value);
+  }
+  void set_all(Json& object) {
+    for (auto& [key, value] : object.items()) set(key, std::move(value));
+  }
+
+  std::string text() const {
+    std::string out = "{";
+    for (const auto& [key, value] : entries_) {
+      out += fmt::format("{}\n {}: ", out.size() > 1 ? "," : "", compact(key));
+      append_text(value, 1, out);
+    }
+    return out + "\n}\n";
+  }
+
+ private:
+  using Entry = std::pair<std::string, Json>;
+  std::vector<Entry> entries_;
+};
+
+}  // namespace
+
 std::string model_text(const FittedModel& model, const FitSummary* summary, const DataFacts& data, const Provenance& provenance,
                        const Record& extra) {
   const std::vector<Group> groups = model.profile();
   Record own;
   std::vector<Record> components(groups.size());
   model.write(own, components);
-  nlohmann::ordered_json json;
-  json["schema"] = model_schema;
-  json["family"] = model.family();
-  if (summary != nullptr) json["method"] = summary->method;
-  json["items"] = model.items();
-  json["unranked"] = name_of(model.unranked());
-  json["components"] = nlohmann::ordered_json::array();
+  Json written = Json::array();
   for (std::size_t k = 0; k < groups.size(); ++k) {
-    nlohmann::json& component = components[k].node().json;
+    Json& component = components[k].node().json;
     model_json::write_group(groups[k], component);
-    json["components"].push_back(nlohmann::ordered_json(component));
+    written.push_back(std::move(component));
   }
-  for (const auto& [key, value] : own.node().json.items()) json[key] = value;
-  if (model.membership() != nullptr) json["membership"] = model.membership()->record().node().json;
+  ModelText file;
+  file.set("schema", model_schema);
+  file.set("family", model.family());
+  if (summary != nullptr) file.set("method", summary->method);
+  file.set("items", model.items());
+  file.set("unranked", name_of(model.unranked()));
+  file.set("components", std::move(written));
+  file.set_all(own.node().json);
+  if (model.membership() != nullptr) file.set("membership", model.membership()->record().node().json);
   if (summary != nullptr) {
-    json["fit"] = model_json::write_summary(*summary);
-    if (summary->posterior) json["posterior"] = model_json::write_posterior(*summary->posterior);
-    json["data"] = {{"digest", data.digest}, {"source", data.source}};
+    file.set("fit", model_json::write_summary(*summary));
+    if (summary->posterior) file.set("posterior", model_json::write_posterior(*summary->posterior));
+    file.set("data", {{"digest", data.digest}, {"source", data.source}});
   }
-  if (!provenance.version.empty()) json["provenance"] = {{"version", provenance.version}, {"command", provenance.command}};
-  for (const auto& [key, value] : extra.node().json.items()) json[key] = value;
-  return json.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  if (!provenance.version.empty()) file.set("provenance", {{"version", provenance.version}, {"command", provenance.command}});
+  Json last = extra.node().json;
+  file.set_all(last);
+  return file.text();
 }
 
 std::string model_text(const FittedModel& model) { return model_text(model, nullptr, {}, {}); }

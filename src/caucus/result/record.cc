@@ -74,16 +74,17 @@ Record& Record::set(std::string_view key, const std::vector<Record>& values) {
   return assign(*this, key, std::move(list));
 }
 Record& Record::set(std::string_view key, const RankingSet& rankings) {
-  Json list = Json::array();
+  Json::array_t list(rankings.size());
   for (std::size_t i = 0; i < rankings.size(); ++i) {
-    Json groups = Json::array();
+    Json::array_t groups;
+    groups.reserve(rankings[i].size());
     rankings[i].for_each_group([&](std::span<const ItemId> group) {
       if (group.size() == 1)
-        groups.push_back(group[0]);
+        groups.emplace_back(group[0]);
       else
-        groups.push_back(std::vector<ItemId>(group.begin(), group.end()));
+        groups.emplace_back(std::vector<ItemId>(group.begin(), group.end()));
     });
-    list.push_back(std::move(groups));
+    list[i] = std::move(groups);
   }
   return assign(*this, key, std::move(list));
 }

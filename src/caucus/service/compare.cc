@@ -65,6 +65,10 @@ auto parts(IsA<Fold> auto& fold) {
 
 Fold run_fold(const Contender& contender, const Split& split, const std::vector<int>& candidates, bool choose, const Run& run) {
   Fold fold;
+  if (should_stop(run)) {  // a fit that begins now would only add to the time
+    (why_stopped(run) == StopReason::time_limit ? fold.out_of_time : fold.interrupted) = true;
+    return fold;
+  }
   try {
     FitOutcome outcome;
     if (choose) {

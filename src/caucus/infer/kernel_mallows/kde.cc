@@ -31,10 +31,11 @@ double leave_one_out(const RankingSet& rankings, std::size_t num_items, double t
       [&](double& total, std::size_t begin, std::size_t end) {
         GroupIndex index(num_items);
         std::vector<double> logs(rankings.size());
-        for (std::size_t k = begin; k < end && !(stop && stop()); ++k) {
+        for (std::size_t k = begin; k < end; ++k) {
           const std::size_t i = left_out[k];
           index.set(rankings[i]);
           for (std::size_t j = 0; j < rankings.size(); ++j) {
+            if (j % 65536 == 0 && stop && stop()) return;
             const double weight = rankings.weight(j) - (j == i ? one : 0.0);
             logs[j] = weight > 0.0 ? std::log(weight) + kernel.log_density(rankings[j], index) : -infinity;
           }

@@ -87,9 +87,11 @@ void finish(FitResult& result, const Dataset& data, const MallowsMixtureOptions&
       result.trace.push_back(loglik);
   }
   const bool stopped = result.stop_reason == StopReason::interrupted || result.stop_reason == StopReason::time_limit;
-  // After a stop the search ends at once, and the gap is that of its first bound; with many items that alone takes a second.
-  constexpr std::size_t most_items_after_a_stop = 500;
-  if (stopped && data.num_items() > most_items_after_a_stop)
+  // After a stop the search ends at once, and the gap is that of its first bound; with many items that alone takes a second, and
+  // so does the pass over many rankings that counts their pairs.
+  constexpr std::size_t most_items_after_a_stop = 500, most_places_after_a_stop = 10'000'000;
+  if (stopped && (data.num_items() > most_items_after_a_stop ||
+                  engine->num_rankings() * data.num_items() * num_components > most_places_after_a_stop))
     result.center_gaps.assign(num_components, infinity);
   else if (result.center_gaps.empty())
     result.center_gaps = engine->center_gaps(result.parameters, run.workers());
