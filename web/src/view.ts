@@ -20,7 +20,7 @@ export interface View {
 export type ViewMaker = (state: State) => View | null;
 
 export function svgRoot(width: number, height: number, label: string): SVGSVGElement {
-  return s("svg", { width, height, viewBox: `0 0 ${width} ${height}`, class: "chart", tabindex: 0, role: "graphics-document",
+  return s("svg", { width, height, viewBox: `0 0 ${width} ${height}`, class: height > 0.8 * width ? "chart tall" : "chart", tabindex: 0, role: "graphics-document",
     "aria-roledescription": "chart", "aria-label": `${label}. Arrow keys go through the values.` });
 }
 

@@ -221,6 +221,14 @@ for (const path of pages) {
   if (bytes < 3e6) await checkUse(tab, data, problems);
   const pdf = await tab.pdf({ format: "A4" });
   if (pdf.length < 5000) problems.push("printing gives an empty page");
+  // Printed pages are full: not many more than the cards would need one below the other.
+  const pages = pdf.toString("latin1").split(/\/Type \/Page\b/).length - 1;
+  await tab.emulateMedia({ media: "print" });
+  await tab.setViewportSize({ width: 688, height: 1017 }); // A4 less its margins
+  await twoFrames(tab);
+  const needed = await tab.evaluate(() => document.querySelector("#app").scrollHeight / 1017);
+  notes.push(`${pages} pages printed of ${needed.toFixed(1)}`);
+  if (pages > 1.25 * needed + 1.5) problems.push(`printing takes ${pages} pages for ${needed.toFixed(1)} pages of cards`);
   await context.close();
   // Opened at 390 px; then the window and the theme change under the open page.
   const small = await open(path, { viewport: { width: 390, height: 844 }, colorScheme: "light" }, problems);

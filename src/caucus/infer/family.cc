@@ -77,7 +77,7 @@ bool one_takes_long(const FittedModel& model, const Dataset& data, const Run& ru
 double scored(const FittedModel& model, const Dataset& data, const Run& run, FitSummary& summary) {
   if (counts_voters(model, data)) return log_likelihood(model, data, run.threads);
   const bool stopped = should_stop(run);
-  const double until = stopped ? run.seconds() + 0.5 : run.time_limit;
+  const double until = stopped ? std::min(run.seconds() + 0.5, run.time_limit + 1.0) : run.time_limit;
   const auto stop = [&] { return run.seconds() >= until || (!stopped && stop_requested(run.observer)); };
   const auto log_prob =
       stopped && one_takes_long(model, data, run) ? std::nullopt : log_probs_unless(stop, model, data, run.threads);
