@@ -14,12 +14,13 @@ namespace caucus::mallows_mixture {
 struct GeneralizedEngine::Stats {
   double loglik = 0.0;
   std::vector<double> mass;         // K
-  std::vector<double> stage_sum;    // K x n
+  std::vector<double> word_sum;     // K x words x StageWords::stages_each
+  std::vector<double> stage_sum;    // K x n, made of them
   std::vector<double> stage_mass;   // K x n
   std::vector<double> beats, less;  // as in MallowsEngine; weighted by theta_j in code s; `lanes` numbers for K
 
   friend auto parts(IsA<Stats> auto& stats) {
-    return std::tie(stats.loglik, stats.mass, stats.stage_sum, stats.stage_mass, stats.beats, stats.less);
+    return std::tie(stats.loglik, stats.mass, stats.word_sum, stats.stage_mass, stats.beats, stats.less);
   }
   // The weight of a before b in component k.
   double before(std::size_t a, std::size_t b, std::size_t n, std::size_t k) const {
@@ -32,7 +33,7 @@ struct GeneralizedEngine::Stats {
       for (std::size_t i = 0; i < to.size(); ++i) to[i] += from[i];
     };
     add(mass, other.mass);
-    add(stage_sum, other.stage_sum);
+    add(word_sum, other.word_sum);
     add(stage_mass, other.stage_mass);
     add(beats, other.beats);
     add(less, other.less);
@@ -47,6 +48,7 @@ GeneralizedEngine::GeneralizedEngine(const RankingSet& rankings, std::size_t num
       consensus_(consensus),
       limits_(limits),
       plain_(rankings, num_items, consensus, limits),
+      words_(num_items, std::min<std::size_t>(512, rankings.size())),
       solver_(code == Code::v && num_items <= 64 ? num_items : 0) {
   // Many M-steps: a short search each, whose failure to prove its center does no harm.
   if (consensus == ConsensusMethod::automatic) limits_.max_nodes = std::min<std::uint64_t>(limits_.max_nodes, 2000);
@@ -96,7 +98,61 @@ void add_pairs(std::span<const ItemId> ranking, const double* stage, std::size_t
   }
 }
 
-std::uint16_t narrow(std::uint32_t value) { return static_cast<std::uint16_t>(value); }
+// Rankings go through the steps of a pass a few dozen at a time: within a step they do not wait for each other.
+constexpr std::size_t tile_size = 64;
+
+// One component's codes of the rankings of a tile: `stride` words each.
+struct TileWords {
+  const StageWords::Word* words;
+  std::size_t num_words;  // as many as the longest of them has; those that a ranking does not reach are zero
+  const std::uint16_t* codes;
+  std::size_t stride;
+};
+
+// What component k gives each ranking: scale (by their numbers of stages) times the decay of every word. Here and below, the same
+// operations on every processor; wide registers do more of them at once.
+CAUCUS_CLONES void weigh_tile(const TileWords& tile, std::size_t count, const double* decay, const double* scale,
+                              double* __restrict part) {
+  for (std::size_t i = 0; i < count; ++i) part[i] = scale[i];
+  for (std::size_t w = 0; w < tile.num_words; ++w) {
+    const double* const of_word = decay + tile.words[w].offset;
+    const std::uint16_t* code = tile.codes + w;
+    for (std::size_t i = 0; i < count; ++i, code += tile.stride) part[i] *= of_word[*code];
+  }
+}
+
+// A running sum waits for itself; four do not wait for each other.
+CAUCUS_CLONES double scale_and_add(std::size_t count, const double* factor, double* __restrict mass) {
+  double four[4] = {};
+  std::size_t i = 0;
+  for (; i + 4 <= count; i += 4)
+    for (std::size_t u = 0; u < 4; ++u) four[u] += mass[i + u] *= factor[i + u];
+  for (; i < count; ++i) four[0] += mass[i] *= factor[i];
+  return (four[0] + four[1]) + (four[2] + four[3]);
+}
+
+// Adds each ranking's mass times the values of its stages. Four sums, which do not wait for each other.
+CAUCUS_CLONES void add_tile(const TileWords& tile, std::size_t count, const double* digits, const double* mass,
+                            double* __restrict sums) {
+  constexpr std::size_t each = StageWords::stages_each;
+  for (std::size_t w = 0; w < tile.num_words; ++w, sums += each) {
+    const double* const of_word = digits + tile.words[w].digits;
+    const std::uint16_t* const code = tile.codes + w;
+    double four[4][each] = {};
+    std::size_t i = 0;
+    for (; i + 4 <= count; i += 4) {
+#pragma GCC unroll 4
+      for (std::size_t u = 0; u < 4; ++u) {
+        const double* const row = of_word + code[(i + u) * tile.stride] * each;
+#pragma GCC unroll 4
+        for (std::size_t s = 0; s < each; ++s) four[u][s] += mass[i + u] * row[s];
+      }
+    }
+    for (; i < count; ++i)
+      for (std::size_t s = 0; s < each; ++s) four[0][s] += mass[i] * of_word[code[i * tile.stride] * each + s];
+    for (std::size_t s = 0; s < each; ++s) sums[s] += (four[0][s] + four[1][s]) + (four[2][s] + four[3][s]);
+  }
+}
 
 std::vector<double> running_log_z(std::span<const double> theta, std::size_t n) {
   std::vector<double> log_z(n + 1, 0.0);
@@ -113,18 +169,19 @@ struct GeneralizedEngine::PassTables {
   // scale[t * K + k]: weight over the normaliser of t stages, over the largest of them, whose logarithm is offset[t].
   std::vector<double> scale, log_scale, offset;
   std::vector<double> theta;        // K x n
-  std::vector<double> decay;        // exp(-theta v): [(k * n + j) * n + v]
+  std::vector<double> decay;        // exp(-theta v) over the stages of a word, for each of its values: K x values
   std::vector<double> pair_weight;  // of stage j in the consensus: [j * K + k]
 
-  PassTables(const Parameters& now, std::size_t num_items, Code code)
+  PassTables(const Parameters& now, std::size_t num_items, Code code, const StageWords& words)
       : num_components(now.weight.size()),
         n(num_items),
         scale((n + 1) * num_components),
         log_scale(scale.size()),
         offset(n + 1, -infinity),
         theta(num_components * n, 0.0),
-        decay(num_components * n * n),
+        decay(num_components * words.num_values()),
         pair_weight(num_components * n, 1.0) {
+    std::vector<double> per_stage(n * n);
     for (std::size_t k = 0; k < num_components; ++k) {
       position.push_back(inverse_order(now.center[k]));
       const std::vector<double> log_z = running_log_z(now.theta[k], n);
@@ -136,75 +193,108 @@ struct GeneralizedEngine::PassTables {
       for (std::size_t j = 0; j < n; ++j) {
         if (j < now.theta[k].size()) theta[k * n + j] = now.theta[k][j];
         if (by_theta) pair_weight[j * num_components + k] = theta[k * n + j];
-        for (std::size_t v = 0; v < n; ++v) decay[(k * n + j) * n + v] = std::exp(-theta[k * n + j] * static_cast<double>(v));
+        for (std::size_t v = 0; v < n - j; ++v) per_stage[j * n + v] = std::exp(-theta[k * n + j] * static_cast<double>(v));
       }
+      words.multiply(per_stage, std::span(decay).subspan(k * words.num_values(), words.num_values()));
     }
     for (std::size_t i = 0; i < scale.size(); ++i) scale[i] = std::exp(log_scale[i] - offset[i / num_components]);
   }
 };
 
-template <std::size_t fixed_components>
+namespace {
+
+// Where all components' likelihoods underflow: their shares in part[k * tile_size + i], and the logarithm of the sum.
+double weigh_by_logs(const auto& tables, std::span<const TileWords> tile, std::span<const double> digits, std::size_t i,
+                     std::size_t stages, std::span<double> part) {
+  std::vector<double> logs(tile.size());
+  for (std::size_t k = 0; k < tile.size(); ++k) {
+    logs[k] = tables.log_scale[stages * tile.size() + k] - tables.offset[stages];
+    for (std::size_t w = 0; w < tile[k].num_words; ++w) {
+      const StageWords::Word& word = tile[k].words[w];
+      const double* const values = &digits[word.digits + tile[k].codes[i * tile[k].stride + w] * StageWords::stages_each];
+      for (std::size_t s = 0; s < word.stages; ++s) logs[k] -= tables.theta[k * tables.n + word.first + s] * values[s];
+    }
+  }
+  const double total = log_sum_exp(logs);
+  for (std::size_t k = 0; k < tile.size(); ++k) part[k * tile_size + i] = std::exp(logs[k] - total);
+  return total;
+}
+
+}  // namespace
+
 void GeneralizedEngine::add_block(const PassTables& tables, std::size_t begin, std::size_t end, Stats& stats,
                                   std::span<double> memberships) const {
-  const std::size_t num = fixed_components > 0 ? fixed_components : tables.num_components, n = num_items_;
-  const std::size_t lanes = lanes_of(num);
-  std::vector<std::uint16_t> scratch(num * n);
+  const std::size_t num = tables.num_components, n = num_items_, lanes = lanes_of(num), num_words = words_.size();
+  std::vector<std::uint16_t> scratch;
   std::vector<std::uint32_t> wide(n);
-  std::vector<const std::uint16_t*> code(num);
-  std::vector<double> part(num), stage(stats.less.empty() ? 0 : n * lanes, 0.0);
+  std::vector<double> part(num * tile_size), scale(tile_size), total(tile_size), stage(stats.less.empty() ? 0 : n * lanes, 0.0);
+  std::size_t lengths[tile_size] = {};
+  std::vector<TileWords> tile(num, TileWords{words_.words().data(), 0, nullptr, num_words});
   LogSum loglik;
-  for (std::size_t i = begin; i < end; ++i) {
-    const auto ranking = rankings_[i].items();
-    const std::size_t stages = ranking.size();
-    const double weight = rankings_.weights()[i];
-    double total = 0.0;
+  for (std::size_t first = begin; first < end; first += tile_size) {
+    const std::size_t count = std::min(tile_size, end - first);
+    for (std::size_t i = 0; i < count; ++i) lengths[i] = rankings_.length(first + i);
+    const auto [shortest, longest] = std::ranges::minmax(std::span(lengths, count));
+    std::fill_n(total.begin(), count, 0.0);
     for (std::size_t k = 0; k < num; ++k) {
+      tile[k].num_words = words_.of_stages(longest);
       if (tables.codes[k]) {
-        code[k] = tables.codes[k]->data() + i * n;
+        tile[k].codes = tables.codes[k]->data() + first * num_words;
       } else {
-        write_code(code_, ranking, tables.position[k], wide);
-        std::transform(wide.begin(), wide.begin() + static_cast<std::ptrdiff_t>(stages), &scratch[k * n], narrow);
-        code[k] = &scratch[k * n];
+        scratch.resize(num * tile_size * num_words);
+        std::uint16_t* const to = &scratch[k * tile_size * num_words];
+        std::fill_n(to, count * num_words, std::uint16_t{0});
+        for (std::size_t i = 0; i < count; ++i) {
+          write_code(code_, rankings_[first + i].items(), tables.position[k], wide);
+          words_.write(wide, lengths[i], to + i * num_words);
+        }
+        tile[k].codes = to;
       }
-      const std::uint16_t* const own = code[k];
-      const double* decay = tables.decay.data() + k * n * n;
-      double value = tables.scale[stages * num + k];
-      for (std::size_t j = 0; j < stages; ++j) value *= decay[j * n + own[j]];
-      total += part[k] = value;
+      for (std::size_t i = 0; i < count; ++i) scale[i] = tables.scale[lengths[i] * num + k];
+      double* const own = &part[k * tile_size];
+      weigh_tile(tile[k], count, &tables.decay[k * words_.num_values()], scale.data(), own);
+      for (std::size_t i = 0; i < count; ++i) total[i] += own[i];
     }
-    stats.loglik += weight * tables.offset[stages];
-    if (total > 1e-250) {
-      loglik.add(weight, total);
-    } else {  // by logarithms
-      for (std::size_t k = 0; k < num; ++k) {
-        part[k] = tables.log_scale[stages * num + k] - tables.offset[stages];
-        for (std::size_t j = 0; j < stages; ++j) part[k] -= tables.theta[k * n + j] * static_cast<double>(code[k][j]);
-      }
-      const double log_total = log_sum_exp(part);
-      stats.loglik += weight * log_total;
-      for (double& value : part) value = std::exp(value - log_total);
-      total = 1.0;
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::size_t stages = lengths[i];
+      const double weight = rankings_.weight(first + i);
+      stats.loglik += weight * tables.offset[stages];
+      if (total[i] > 1e-250)
+        loglik.add(weight, total[i]);
+      else
+        stats.loglik += weight * weigh_by_logs(tables, tile, words_.digits(), i, stages, part), total[i] = 1.0;
+      total[i] = weight / total[i];
     }
     for (std::size_t k = 0; k < num; ++k) {
-      const double mass = part[k] *= weight / total;
+      double* const own = &part[k * tile_size];
+      const double mass = scale_and_add(count, total.data(), own);
       stats.mass[k] += mass;
-      if (stages > 0) stats.stage_mass[k * n + stages - 1] += mass;  // of rankings of this length; summed up below
-      double* const sums = &stats.stage_sum[k * n];
-      for (std::size_t j = 0; j < stages; ++j) sums[j] += mass * static_cast<double>(code[k][j]);
-      if (!memberships.empty()) memberships[i * num + k] = mass;
+      // Of rankings of this length; summed up below.
+      double* const by_length = &stats.stage_mass[k * n];
+      if (shortest == longest && longest > 0)
+        by_length[longest - 1] += mass;
+      else
+        for (std::size_t i = 0; i < count; ++i)
+          if (lengths[i] > 0) by_length[lengths[i] - 1] += own[i];
+      if (!memberships.empty())
+        for (std::size_t i = 0; i < count; ++i) memberships[(first + i) * num + k] = own[i];
+      add_tile(tile[k], count, words_.digits().data(), own, &stats.word_sum[k * num_words * StageWords::stages_each]);
     }
     if (stats.less.empty()) continue;
-    for (std::size_t j = 0; j < stages; ++j)
-      for (std::size_t k = 0; k < num; ++k) stage[j * lanes + k] = part[k] * tables.pair_weight[j * num + k];
-    add_pairs(ranking, stage.data(), n, lanes, stats.beats.data(), stats.less.data());
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto ranking = rankings_[first + i].items();
+      for (std::size_t j = 0; j < ranking.size(); ++j)
+        for (std::size_t k = 0; k < num; ++k) stage[j * lanes + k] = part[k * tile_size + i] * tables.pair_weight[j * num + k];
+      add_pairs(ranking, stage.data(), n, lanes, stats.beats.data(), stats.less.data());
+    }
   }
   stats.loglik += loglik.total();
 }
 
 CodeCache::Codes GeneralizedEngine::codes_about(const std::vector<ItemId>& center, int threads) const {
   const std::size_t n = num_items_;
-  return cache_.get(center, num_rankings() * n, [&] {
-    std::vector<std::uint16_t> codes(num_rankings() * n);
+  return cache_.get(center, num_rankings() * words_.size(), [&] {
+    std::vector<std::uint16_t> codes(num_rankings() * words_.size());
     const auto position = inverse_order(center);
     const Blocks blocks(num_rankings());
     parallel_for(blocks.count(), threads, [&](std::size_t b) {
@@ -212,7 +302,7 @@ CodeCache::Codes GeneralizedEngine::codes_about(const std::vector<ItemId>& cente
       for (std::size_t i = blocks.begin(b); i < blocks.end(b); ++i) {
         const auto ranking = rankings_[i].items();
         write_code(code_, ranking, position, wide);
-        std::transform(wide.begin(), wide.begin() + static_cast<std::ptrdiff_t>(ranking.size()), &codes[i * n], narrow);
+        words_.write(wide, ranking.size(), codes.data() + i * words_.size());
       }
     });
     return codes;
@@ -222,12 +312,12 @@ CodeCache::Codes GeneralizedEngine::codes_about(const std::vector<ItemId>& cente
 GeneralizedEngine::Stats GeneralizedEngine::pass(const Parameters& now, bool want_pairs, const Workers& workers,
                                                  std::span<double> memberships) const {
   const std::size_t num_components = now.weight.size(), n = num_items_;
-  PassTables tables(now, n, code_);
+  PassTables tables(now, n, code_, words_);
   for (const auto& center : now.center) tables.codes.push_back(codes_about(center, workers.threads));
   const auto make = [&] {
     Stats stats;
     stats.mass.assign(num_components, 0.0);
-    stats.stage_sum.assign(num_components * n, 0.0);
+    stats.word_sum.assign(num_components * words_.size() * StageWords::stages_each, 0.0);
     stats.stage_mass.assign(num_components * n, 0.0);
     if (want_pairs) {
       stats.beats.assign(n * lanes_of(num_components), 0.0);
@@ -235,28 +325,19 @@ GeneralizedEngine::Stats GeneralizedEngine::pass(const Parameters& now, bool wan
     }
     return stats;
   };
-  const auto body = [&](Stats& stats, std::size_t begin, std::size_t end) {
-    switch (num_components) {
-      case 2:
-        return add_block<2>(tables, begin, end, stats, memberships);
-      case 3:
-        return add_block<3>(tables, begin, end, stats, memberships);
-      case 4:
-        return add_block<4>(tables, begin, end, stats, memberships);
-      case 5:
-        return add_block<5>(tables, begin, end, stats, memberships);
-      case 6:
-        return add_block<6>(tables, begin, end, stats, memberships);
-      default:
-        return add_block<0>(tables, begin, end, stats, memberships);
-    }
-  };
+  const auto body = [&](Stats& stats, std::size_t begin, std::size_t end) { add_block(tables, begin, end, stats, memberships); };
   // Memberships are needed here, all of them: nobody else can fill them in.
   const Workers own = memberships.empty() ? workers : Workers(workers.threads);
   Stats stats =
       parallel_fold(Blocks(num_rankings()), own, make, body, [](Stats& total, const Stats& partial) { total.fold(partial); });
   for (std::size_t k = 0; k < num_components; ++k)  // a ranking takes part in every stage up to its length
     for (std::size_t j = n - 1; j-- > 0;) stats.stage_mass[k * n + j] += stats.stage_mass[k * n + j + 1];
+  stats.stage_sum.assign(num_components * n, 0.0);
+  for (std::size_t k = 0; k < num_components; ++k)
+    for (std::size_t w = 0; w < words_.size(); ++w)
+      for (std::size_t s = 0; s < words_.words()[w].stages; ++s)
+        stats.stage_sum[k * n + words_.words()[w].first + s] =
+            stats.word_sum[(k * words_.size() + w) * StageWords::stages_each + s];
   return stats;
 }
 

@@ -9,12 +9,13 @@
 
 #include "caucus/infer/mallows_mixture/engine.h"
 #include "caucus/infer/mallows_mixture/mallows_engine.h"
+#include "caucus/infer/mallows_mixture/stage_words.h"
 #include "caucus/model/generalized_consensus.h"
 
 namespace caucus::mallows_mixture {
 
-// Codes of all rankings about the centers of late: most EM steps leave the centers where they are. Safe to use from several
-// threads.
+// Codes of all rankings, in words of stages, about the centers of late: most EM steps leave the centers where they are. Safe to use
+// from several threads.
 class CodeCache {
  public:
   using Codes = std::shared_ptr<const std::vector<std::uint16_t>>;
@@ -58,7 +59,6 @@ class GeneralizedEngine : public Engine {
  private:
   struct Stats;
   struct PassTables;
-  template <std::size_t fixed_components>
   void add_block(const PassTables& tables, std::size_t begin, std::size_t end, Stats& stats, std::span<double> memberships) const;
   Stats pass(const Parameters& now, bool want_pairs, const Workers& workers, std::span<double> memberships) const;
   // Stage sums of the memberships about center k.
@@ -73,6 +73,7 @@ class GeneralizedEngine : public Engine {
   ConsensusMethod consensus_;
   ConsensusLimits limits_;
   MallowsEngine plain_;  // starts
+  StageWords words_;
   GeneralizedConsensusSolver solver_;
   mutable CodeCache cache_;
 };
