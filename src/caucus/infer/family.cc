@@ -76,7 +76,7 @@ bool one_takes_long(const FittedModel& model, const Dataset& data, const Run& ru
 // warning.
 double scored(const FittedModel& model, const Dataset& data, const Run& run, FitSummary& summary) {
   if (counts_voters(model, data)) return log_likelihood(model, data, run.threads);
-  const bool stopped = should_stop(run);
+  const bool stopped = should_stop(run) || summary.stop_reason == StopReason::time_limit;
   const double until = stopped ? std::min(run.seconds() + 0.5, run.time_limit + 1.0) : run.time_limit;
   const auto stop = [&] { return run.seconds() >= until || (!stopped && stop_requested(run.observer)); };
   const auto log_prob =

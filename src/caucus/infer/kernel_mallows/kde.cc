@@ -19,7 +19,9 @@ namespace caucus::kernel_mallows {
 
 namespace {
 constexpr double smallest_theta = 1e-3;
-}
+// The model is the ballots: to write them takes as long, and belongs to the time limit.
+constexpr double seconds_to_write_a_ballot = 2e-6;
+}  // namespace
 
 double leave_one_out(const RankingSet& rankings, std::size_t num_items, double theta, std::span<const std::size_t> left_out,
                      int threads, const std::function<bool()>& stop) {
@@ -59,11 +61,13 @@ Bandwidth choose_bandwidth(const RankingSet& rankings, std::size_t num_items, co
   // A ballot whose others are all of weight 0 cannot occur: there is more than one.
   double best = -infinity;
   bool stopped = false;
+  const double to_write = seconds_to_write_a_ballot * static_cast<double>(rankings.size());
+  const auto stop = [&run, to_write] { return should_stop(run) || run.seconds() + to_write >= run.time_limit; };
   const auto objective = [&](double log_theta) {
     if (stopped) return -best;
     const double theta = std::exp(log_theta);
-    const double value = leave_one_out(rankings, num_items, theta, left_out, run.threads, [&run] { return should_stop(run); });
-    if (should_stop(run)) {  // the sum may be cut short
+    const double value = leave_one_out(rankings, num_items, theta, left_out, run.threads, stop);
+    if (stop()) {  // the sum may be cut short
       stopped = true;
       result.stop_reason = why_stopped(run);
       return -best;
