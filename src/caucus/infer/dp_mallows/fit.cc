@@ -356,8 +356,10 @@ Result fit(const Dataset& data, const Points& points, const PriorParameters& par
   // The finite stage, whatever the sampler used: what is reported and scored is the model itself.
   const Prior exact(parameters, points.num_items, points.num_stages, false);
   result.components.resize(order.size());
-  // What is told of the clusters should not take longer than the chains did.
-  const int passes = should_stop(run) ? 4 : std::clamp(options.sweeps / 5, 20, 200);
+  // What is told of the clusters should not take longer than the chains did; many ballots leave little to a second draw.
+  constexpr std::size_t many = 200'000;
+  const int after_a_stop = points.by_ranking.size() > many ? 1 : 4;
+  const int passes = should_stop(run) ? after_a_stop : std::clamp(options.sweeps / 5, 20, 200);
   parallel_for(order.size(), run.threads, [&](std::size_t k) {
     result.components[k] = summarise_cluster(points, exact, members[order[k]], passes, RandomStream(run.seed, Purpose::augment, k),
                                              [&run] { return should_stop(run); });
