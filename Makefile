@@ -1,5 +1,5 @@
 # 'make demo' and 'make test' install what is missing, build and run. The rest are shortcuts.
-.PHONY: demo serve test tidy test-report test-serve wheel test-wheel validate mutations special-functions build bench reproduce hunt fuzz asan tsan coverage docs format clean
+.PHONY: demo serve test tidy test-report test-serve wheel test-wheel validate mutations special-functions build bench reproduce hunt fuzz fuzz-commands asan tsan valgrind coverage docs format clean
 JOBS ?= $(shell nproc)
 CAUCUS = build/release/caucus
 
@@ -44,7 +44,7 @@ test-serve:
 	@cd build/release && ctest -R '^serve_' --output-on-failure
 
 # Calibration of every sampler and interval by simulation, and the page that shows it. A run that was stopped goes on. COUNT data sets of each study;
-# QUICK=1: 30 of each, which fails where something is off beyond chance and writes nothing.
+# QUICK=1: a dozen of each, which fails where something is off beyond chance and writes nothing.
 COUNT ?= 1000
 validate: build
 	@$(if $(QUICK),scripts/validate-quick.sh $(CAUCUS),nice -n 19 python3 scripts/validate.py run --caucus $(CAUCUS) --count $(COUNT) && \
@@ -91,11 +91,22 @@ fuzz:
 	@scripts/install-deps.sh test
 	@scripts/fuzz.sh $(FUZZ_SECONDS)
 
+# Damaged models and checkpoints, and option lines by chance, through the program with sanitizers; ten minutes each.
+fuzz-commands:
+	@scripts/install-deps.sh test
+	@cmake --preset asan -DCAUCUS_UNITY=ON >/dev/null
+	@cmake --build --preset asan -j $(JOBS) --target caucus_cli
+	@scripts/fuzz-commands.py build/asan/caucus $(FUZZ_SECONDS)
+
 asan tsan:
 	@scripts/install-deps.sh test
 	@cmake --preset $@ >/dev/null
 	@cmake --build --preset $@ -j $(JOBS)
 	@ctest --preset $@ -j $(JOBS)
+
+# A part of the command-line tests under valgrind, which sees reads of memory that was never written; minutes.
+valgrind: build
+	@scripts/valgrind.sh $(CAUCUS)
 
 coverage:
 	@scripts/install-deps.sh test

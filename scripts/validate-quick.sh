@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# scripts/validate-quick.sh PATH-TO-CAUCUS: 30 data sets of every study; fails where a sampler or an interval is off beyond chance.
+# scripts/validate-quick.sh PATH-TO-CAUCUS: a dozen data sets of every study; fails where a sampler or an interval is off beyond chance.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 folder=$(mktemp -d)

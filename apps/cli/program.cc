@@ -144,7 +144,7 @@ int caucus::cli::run_program(int argc, char** argv, Context& context) {
     return Exit::no_input;
   } catch (const UnfinishedError& failure) {
     error(context, failure.what());
-    return Exit::unfinished;
+    return InterruptGuard::requested() ? Exit::interrupted : Exit::unfinished;
   } catch (const IoError& failure) {
     error(context, failure.what());
     return Exit::io;

@@ -5,12 +5,14 @@
 #include <boost/math/special_functions/gamma.hpp>  // std::lgamma writes a global: no good on several threads
 #include <cmath>
 #include <numeric>
+#include <optional>
 
 #include "caucus/base/numeric.h"
 #include "caucus/model/kendall.h"
 #include "caucus/model/mallows.h"
 #include "caucus/model/solve_dispersion.h"
 #include "caucus/model/stage.h"
+#include "caucus/model/young_chain.h"
 
 namespace caucus {
 
@@ -333,40 +335,76 @@ void DistanceNormalizer::estimate(double largest_theta, std::uint64_t seed, cons
   // d log Z / d theta = -E d. A grid dense where the mean changes: steps of a fraction of the standard deviation's inverse.
   const double top = static_cast<double>(max_distance(distance_, n));
   double theta = 0.0, step = 0.5 / std::sqrt(top * static_cast<double>(n));
+  RandomStream stream(seed, Purpose::chain, static_cast<std::uint64_t>(distance_));
+  // Ulam's distance is the first row of a shape: a step of that chain costs the square root of n, twice, not n log n.
+  const bool shapes = distance_ == Distance::ulam && n > 0;
+  std::optional<YoungChain> young;
+  if (shapes) young.emplace(n, stream);
   std::vector<std::uint32_t> identity(n);
   std::iota(identity.begin(), identity.end(), 0u);
   std::vector<std::uint32_t> rank = identity;
-  RandomStream stream(seed, Purpose::chain, static_cast<std::uint64_t>(distance_));
-  stream.shuffle(std::span<std::uint32_t>(rank));
-  std::uint64_t current = rank_distance(distance_, rank, identity);
-  // Sweeps of n proposals. Ulam's distance takes n log n for each: with hundreds of items fewer sweeps must do, and the standard
-  // error says what that costs.
-  const double size = static_cast<double>(n), cost = distance_ == Distance::ulam ? size * size * std::log2(size) : size;
+  std::uint64_t current = 0;
+  if (!shapes) {
+    stream.shuffle(std::span<std::uint32_t>(rank));
+    current = rank_distance(distance_, rank, identity);
+  }
+  const double size = static_cast<double>(n);
+  // n moves; the mean distance on the way, or at its end.
+  const auto sweep = [&] {
+    if (!shapes) {
+      metropolis_sweep(distance_, theta, rank, identity, current, stream);
+      return static_cast<double>(current);
+    }
+    double total = 0.0;
+    for (std::size_t move = 0; move < n; ++move) total += young->step(theta, stream);
+    return size - total / size;
+  };
+  // With hundreds of items fewer sweeps must do, and the standard error says what that costs.
+  const double cost = shapes ? 5.0 * size * size : size;
   constexpr double budget = 3e7;  // operations per point
   constexpr int batches = 20;
   const int per_batch = static_cast<int>(std::clamp(budget / (cost * batches), 2.0, 25.0)), burn = per_batch + 5;
   // Steps grow by 6 %: a few hundred reach largest_theta from any first step; the bound is for numbers gone wrong.
   for (int point = 0; point < 1000; ++point) {
     // The chain moves on from the last theta: a short burn-in is enough.
-    for (int sweep = 0; sweep < burn; ++sweep) metropolis_sweep(distance_, theta, rank, identity, current, stream);
+    for (int i = 0; i < burn; ++i) sweep();
     std::array<double, batches> batch{};
     for (double& value : batch) {
-      for (int sweep = 0; sweep < per_batch; ++sweep) {
-        metropolis_sweep(distance_, theta, rank, identity, current, stream);
-        value += static_cast<double>(current);
-      }
+      for (int i = 0; i < per_batch; ++i) value += sweep();
       value /= per_batch;
     }
     const double mean = sum(batch) / batches;
     double spread = 0.0;
     for (double value : batch) spread += (value - mean) * (value - mean);
     grid_.push_back(theta);
-    grid_mean_.push_back(mean);
+    point_mean_.push_back(mean);
     grid_error_.push_back(std::sqrt(spread / (batches * (batches - 1.0))));
-    if (theta >= largest_theta || mean < 0.05 || (point > 0 && stop && stop())) break;
+    if (ends_grid(point_mean_.size() - 1, largest_theta) || (point > 0 && stop && stop())) break;
     theta += step;
     step *= 1.06;
   }
+  integrate();
+}
+
+bool DistanceNormalizer::ends_grid(std::size_t point, double largest_theta) const {
+  return grid_[point] >= largest_theta || point_mean_[point] < 0.05;
+}
+
+DistanceNormalizer DistanceNormalizer::up_to(double largest_theta) const {
+  DistanceNormalizer result = *this;
+  if (exact_) return result;
+  std::size_t points = 0;
+  while (points + 1 < grid_.size() && !ends_grid(points, largest_theta)) ++points;
+  ++points;
+  result.grid_.resize(points);
+  result.point_mean_.resize(points);
+  result.grid_error_.resize(points);
+  result.integrate();
+  return result;
+}
+
+void DistanceNormalizer::integrate() {
+  grid_mean_ = point_mean_;
   // The mean falls with theta: pool neighbours that do not (isotonic regression), which only takes noise away.
   std::vector<std::pair<double, std::size_t>> pools;
   for (double value : grid_mean_) {
@@ -383,7 +421,7 @@ void DistanceNormalizer::estimate(double largest_theta, std::uint64_t seed, cons
   std::size_t at = 0;
   for (const auto& [value, count] : pools)
     for (std::size_t i = 0; i < count; ++i) grid_mean_[at++] = value;
-  grid_log_z_.assign(1, boost::math::lgamma(static_cast<double>(n) + 1.0));
+  grid_log_z_.assign(1, boost::math::lgamma(static_cast<double>(num_items_) + 1.0));
   grid_log_z_error_.assign(1, 0.0);
   double variance = 0.0;
   for (std::size_t i = 1; i < grid_.size(); ++i) {

@@ -31,8 +31,8 @@ std::uint64_t max_distance(Distance distance, std::size_t num_items);
 // log Z(theta), mean and variance of d under the model, for one distance and number of items. Z depends on theta alone.
 //   exact: kendall, cayley, hamming (closed forms); ulam by counts from Schensted's correspondence to n = 60; footrule and spearman
 //   by counts over all rankings (subset sums) to n = 14. Beyond: thermodynamic integration of E d over theta on a grid, E d by
-//   Metropolis chains; standard_error() > 0. `stop` ends the grid early: beyond its end the mean falls off as it must for large
-//   theta.
+//   Metropolis chains, or for ulam by a chain of shapes (young_chain.h); standard_error() > 0. `stop` ends the grid early: beyond
+//   its end the mean falls off as it must for large theta.
 class DistanceNormalizer {
  public:
   DistanceNormalizer(Distance distance, std::size_t num_items, double largest_theta = 50.0, std::uint64_t seed = 1,
@@ -47,16 +47,21 @@ class DistanceNormalizer {
   double standard_error(double theta) const;  // of log_z; 0 when exact
   // The theta in [0, max_theta] with mean(theta) = mean_distance.
   double solve_theta(double mean_distance, double guess = 0.5) const;
+  // What the constructor makes with this largest theta (not above its own), without the work; as far as the grid goes where it was
+  // stopped.
+  DistanceNormalizer up_to(double largest_theta) const;
 
  private:
+  bool ends_grid(std::size_t point, double largest_theta) const;
+  void integrate();  // grid_mean_ and what follows, from the points
   void estimate(double largest_theta, std::uint64_t seed, const std::function<bool()>& stop);
 
   Distance distance_;
   std::size_t num_items_;
   bool exact_ = true;
   std::vector<double> log_count_;  // by distance; -inf where none. Empty: closed form or estimate
-  // The estimate: theta grid, mean and its standard error at each, running integral.
-  std::vector<double> grid_, grid_mean_, grid_error_, grid_log_z_, grid_log_z_error_;
+  // The estimate: theta grid, mean as found, made to fall, its standard error, running integral.
+  std::vector<double> grid_, point_mean_, grid_mean_, grid_error_, grid_log_z_, grid_log_z_error_;
 };
 
 // Draws from the model under any distance: exact for kendall, by inversion of counts for cayley and hamming, and by that of all

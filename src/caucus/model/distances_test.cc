@@ -97,6 +97,18 @@ TEST(DistanceNormalizer, EstimateStatesItsError) {
   }
 }
 
+// A part of the grid is what a smaller largest theta would have given, to the bit.
+TEST(DistanceNormalizer, UpToASmallerTheta) {
+  for (const Distance distance : {Distance::ulam, Distance::footrule}) {
+    const DistanceNormalizer whole(distance, 70, 3.0, 1, true), part(distance, 70, 0.6, 1, true), cut = whole.up_to(0.6);
+    for (const double theta : {0.0, 0.01, 0.3, 0.6, 1.0}) {
+      EXPECT_EQ(cut.log_z(theta), part.log_z(theta));
+      EXPECT_EQ(cut.mean(theta), part.mean(theta));
+      EXPECT_EQ(cut.standard_error(theta), part.standard_error(theta));
+    }
+  }
+}
+
 // Chi-square over all rankings of 4 items, 2^15 draws, 23 degrees of freedom: upper 1e-7 point 80.
 // With four items all rankings are inverted, with six there is a chain. Pearson's statistic has 23 and 719 degrees of freedom:
 // above 80 and 920 by chance in one of 10^7 and 10^6.

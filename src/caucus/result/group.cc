@@ -1,6 +1,7 @@
 #include "caucus/result/group.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 namespace caucus {
@@ -20,10 +21,20 @@ Interval normal_interval(double estimate, double standard_error) {
   return {estimate - two_sided_95 * standard_error, estimate + two_sided_95 * standard_error, 0.95};
 }
 
+Interval share_interval(double share, double standard_error) {
+  const double slope = share * (1.0 - share);
+  if (!(slope > 0.0)) {  // nothing or all: there are no log odds
+    const Interval wide = normal_interval(share, standard_error);
+    return {std::max(0.0, wide.low), std::min(1.0, wide.high), wide.level};
+  }
+  const Interval odds = normal_interval(std::log(share) - std::log1p(-share), standard_error / slope);
+  const auto share_of = [](double log_odds) { return 1.0 / (1.0 + std::exp(-log_odds)); };
+  return {share_of(odds.low), share_of(odds.high), odds.level};
+}
+
 std::optional<Interval> Group::weight_interval() const {
   if (errors.weight_interval || !errors.weight_error || !(*errors.weight_error > 0.0)) return errors.weight_interval;
-  const Interval wide = normal_interval(weight, *errors.weight_error);
-  return Interval{std::max(0.0, wide.low), std::min(1.0, wide.high), wide.level};
+  return share_interval(weight, *errors.weight_error);
 }
 
 std::optional<Interval> Group::utility_interval(std::size_t item) const {

@@ -124,7 +124,8 @@ class MallowsFamily : public Family {
     FitOutcome outcome;
     outcome.summary = summarize(result, data.rankings.size(), show_options(parsed));
     std::vector<GroupErrors> errors = errors_of(result);
-    auto model = std::make_unique<MallowsMixture>(data.items, data.unranked, std::move(result.parameters), parsed.distance);
+    auto model = std::make_unique<MallowsMixture>(data.items, data.unranked, std::move(result.parameters), parsed.distance,
+                                                  result.normalizer.get());
     model->set_errors(std::move(errors));
     if (model->normalizer() != nullptr) {
       outcome.summary.loglik_is_estimated = !model->normalizer()->exact();

@@ -152,7 +152,8 @@ FitResult fit_mallows(const Dataset& data, const MallowsOptions& options, const 
     require_accepted({true, false, false, false, true}, data,
                      fmt::format("family mallows under the {} distance", name_of(options.distance)));
     const std::function<bool()> stop = [&run] { return should_stop(run); };
-    const DistanceNormalizer normalizer(options.distance, n, 50.0, 1, false, stop);
+    const auto shared = std::make_shared<const DistanceNormalizer>(options.distance, n, 50.0, 1, false, stop);
+    const DistanceNormalizer& normalizer = *shared;
     const MakeEngine make = [&](const RankingSet& rankings) -> std::unique_ptr<Engine> {
       return std::make_unique<DistanceEngine>(rankings, normalizer, stop);
     };
@@ -162,6 +163,7 @@ FitResult fit_mallows(const Dataset& data, const MallowsOptions& options, const 
       result.warnings.push_back(
           fmt::format("the normaliser of the {} distance is estimated for {} items: its logarithm has standard error {:.3g}",
                       name_of(options.distance), n, normalizer.standard_error(result.parameters.theta[0][0])));
+    result.normalizer = shared;
     return result;
   }
   if (options.method == MallowsMethod::tensor) {

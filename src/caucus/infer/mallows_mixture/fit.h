@@ -1,11 +1,14 @@
 // Additive mixtures of Mallows and generalized Mallows models by EM.
 #pragma once
 
+#include <memory>
+
 #include "caucus/data/dataset.h"
 #include "caucus/infer/mallows_mixture/multistart.h"
 #include "caucus/infer/mallows_mixture/options.h"
 #include "caucus/infer/mallows_mixture/uncertainty.h"
 #include "caucus/infer/run.h"
+#include "caucus/model/distances.h"
 #include "caucus/result/record.h"
 
 namespace caucus::mallows_mixture {
@@ -24,8 +27,9 @@ struct FitResult {
   std::optional<StandardErrors> errors;
   std::optional<Stability> stability;
   std::vector<std::string> warnings;
-  bool monte_carlo = false;  // the log-likelihood is an estimate
-  Record details;            // of the method
+  bool monte_carlo = false;                              // the log-likelihood is an estimate
+  Record details;                                        // of the method
+  std::shared_ptr<const DistanceNormalizer> normalizer;  // distances other than Kendall's
 };
 
 // Plain words about groups that are empty, equal, or at a bound.

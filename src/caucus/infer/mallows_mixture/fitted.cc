@@ -55,7 +55,8 @@ double log_or_minus_infinity(double weight) { return weight > 0.0 ? std::log(wei
 
 }  // namespace
 
-MallowsMixture::MallowsMixture(std::vector<std::string> items, Unranked unranked, Parameters parameters, Distance distance)
+MallowsMixture::MallowsMixture(std::vector<std::string> items, Unranked unranked, Parameters parameters, Distance distance,
+                               const DistanceNormalizer* normalizer)
     : FittedModel(std::move(items), unranked), parameters_(std::move(parameters)), distance_(distance) {
   for (std::size_t k = 0; k < num_components(); ++k) {
     if (distance == Distance::kendall) {
@@ -69,7 +70,8 @@ MallowsMixture::MallowsMixture(std::vector<std::string> items, Unranked unranked
   if (distance != Distance::kendall) {
     double largest = 0.0;
     for (const auto& theta : parameters_.theta) largest = std::max(largest, theta[0]);
-    normalizer_ = std::make_unique<DistanceNormalizer>(distance, this->items().size(), largest);
+    normalizer_ = normalizer != nullptr ? std::make_unique<DistanceNormalizer>(normalizer->up_to(largest))
+                                        : std::make_unique<DistanceNormalizer>(distance, this->items().size(), largest);
   }
 }
 

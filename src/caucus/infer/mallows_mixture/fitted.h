@@ -15,7 +15,9 @@ namespace caucus::mallows_mixture {
 
 class MallowsMixture : public FittedModel, public MonteCarloScores {
  public:
-  MallowsMixture(std::vector<std::string> items, Unranked unranked, Parameters parameters, Distance distance);
+  // `normalizer`: of a distance other than Kendall's, where the fit has made one that reaches as far.
+  MallowsMixture(std::vector<std::string> items, Unranked unranked, Parameters parameters, Distance distance,
+                 const DistanceNormalizer* normalizer = nullptr);
 
   std::string_view family() const override { return "mallows"; }
   std::size_t num_components() const override { return parameters_.weight.size(); }

@@ -367,6 +367,10 @@ double GeneralizedEngine::step(const Parameters& now, bool move_centers, const W
   if (move_centers && code_ == Code::s) memberships.resize(num_rankings() * num_components);
   Stats stats = pass(now, move_centers, workers, memberships);
   next = now;
+  // Hundreds of items: a node takes milliseconds, and steps are many (three ballots of 300 items went on for minutes).
+  ConsensusLimits limits = limits_;
+  if (consensus_ == ConsensusMethod::automatic && num_components > 1 && n > 100)
+    limits.max_nodes = std::min(limits.max_nodes, affordable_nodes(8'000'000 / (n * n + 1), n, 3));
   for (std::size_t k = 0; k < num_components; ++k) {
     next.weight[k] = stats.mass[k] / total_weight();
     if (!(stats.mass[k] > 1e-9 * total_weight())) continue;
@@ -386,7 +390,7 @@ double GeneralizedEngine::step(const Parameters& now, bool move_centers, const W
           continue;
         }
       } else {
-        const Consensus found = find_consensus(pairs, consensus_, limits_);
+        const Consensus found = find_consensus(pairs, consensus_, limits);
         if (found.order != now.center[k] && found.cost < consensus_cost(now.center[k], pairs)) {
           if (code_ == Code::v) memberships.assign(num_rankings() * num_components, 0.0), pass(now, false, workers, memberships);
           const std::vector<double> sums = stage_sums(found.order, memberships, k, num_components, workers);
