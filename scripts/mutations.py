@@ -5,7 +5,7 @@ Usage: scripts/mutations.py BUILD [--out PAGE] [--dry] [WORDS...]: only errors w
 
 BUILD holds the test programs, built. Only the changed source is compiled; it is linked before the libraries, so that its symbols win: position-independent code
 calls global functions by name, also within a library. Before any error of a source is planted, the source as it is goes the same way, and its tests must pass;
-that run also tells what each test costs: the quick ones come first. --dry only looks whether every error can be planted. What was found is kept in BUILD/mutations.json, and a run that was stopped goes on; --out writes a page of it.
+that run also tells what each test costs: the quick ones come first. --dry only looks whether every error can be planted, --page only writes the page. What was found is kept in BUILD/mutations.json, and a run that was stopped goes on; --out writes a page of it.
 """
 
 from __future__ import annotations
@@ -133,6 +133,7 @@ def main():
     words = sys.argv[1:]
     out = words.pop(words.index("--out") + 1) if "--out" in words else None
     dry = "--dry" in words
+    only_page = "--page" in words
     words = [word for word in words if not word.startswith("--")]
     build, words = pathlib.Path(words[0]).resolve(), words[1:]
     errors = table()
@@ -152,7 +153,7 @@ def main():
                 bad += 1
                 continue
             key = "\t".join((source, what, hashlib.sha1((changed + str(programs)).encode()).hexdigest()[:12]))
-            if dry or key in found:
+            if dry or only_page or key in found:
                 continue
             if source not in sound:
                 sound[source] = planter.verdict(source, programs, text)

@@ -17,8 +17,8 @@ struct Interval {
 
 // estimate +- z standard errors, at level 0.95.
 Interval normal_interval(double estimate, double standard_error);
-// The same for a share, with its log odds as the normal quantity: inside 0 and 1, and longer towards the middle, as it should be where
-// groups are hard to tell apart (docs/validation.md).
+// The same for a share, with its log odds as the normal quantity: inside 0 and 1, and longer towards the middle, as it should be
+// where groups are hard to tell apart (docs/validation.md).
 Interval share_interval(double share, double standard_error);
 
 // How an order of a group fared when the ballots were resampled.

@@ -18,9 +18,11 @@ namespace {
 
 // Geweke's joint test: alternate a sweep of the sampler with fresh data given the state. If the sampler is right, states have the
 // prior's distribution. Means of batches of sweeps are nearly independent; their t-statistics (|t| < 6 with 79 degrees of freedom,
-// 5 statistics) alarm falsely with a chance below 1e-6.
-TEST(Gibbs, LeavesThePriorInvariantWhenDataAreRedrawn) {
-  const std::size_t n = 3, num = 2;
+// 5 statistics) alarm falsely with a chance below 1e-6. Equal rankings are one of a larger weight; with three groups its voters are
+// shared out one group after the other, and the last weight is the one to look at.
+class GibbsGeweke : public ::testing::TestWithParam<std::size_t> {};
+TEST_P(GibbsGeweke, LeavesThePriorInvariantWhenDataAreRedrawn) {
+  const std::size_t n = 3, num = GetParam();
   GibbsOptions options;
   options.prior_shape = 2.0;
   options.prior_rate = 1.5;
@@ -56,18 +58,18 @@ TEST(Gibbs, LeavesThePriorInvariantWhenDataAreRedrawn) {
       data.rankings = builder.build();
       gibbs_sweep(Objective(data, num, 0.0, 1), options, 5, sweep, state);
       const double ratio = std::log(state.worths[0] / state.worths[1]);
-      total[0] += state.weights[0];
-      total[1] += state.weights[0] * state.weights[0];
+      total[0] += state.weights[num - 1];
+      total[1] += state.weights[num - 1] * state.weights[num - 1];
       total[2] += ratio;
       total[3] += ratio * ratio;
       total[4] += state.worths[2];
     }
     for (std::size_t j = 0; j < 5; ++j) means[j].push_back(total[j] / per_batch);
   }
-  // Beta(a, a): mean 1/2, second moment (a + 1) / (2 (2 a + 1)); the difference of two log-gammas has variance 2 trigamma(2) = 2
-  // (pi^2 / 6 - 1).
-  const double a = options.prior_weight;
-  const std::vector<double> expected{0.5, (a + 1.0) / (2.0 * (2.0 * a + 1.0)), 0.0,
+  // Dirichlet(a, .., a): mean 1/K, second moment (a + 1) / (K (K a + 1)); the difference of two log-gammas has variance
+  // 2 trigamma(2) = 2 (pi^2 / 6 - 1).
+  const double a = options.prior_weight, groups = static_cast<double>(num);
+  const std::vector<double> expected{1.0 / groups, (a + 1.0) / (groups * (groups * a + 1.0)), 0.0,
                                      2.0 * (std::numbers::pi * std::numbers::pi / 6.0 - 1.0),
                                      options.prior_shape / options.prior_rate};
   for (std::size_t j = 0; j < 5; ++j) {
@@ -78,6 +80,8 @@ TEST(Gibbs, LeavesThePriorInvariantWhenDataAreRedrawn) {
     EXPECT_LT(std::abs(mean - expected[j]) / error, 6.0) << "statistic " << j << ": " << mean << " against " << expected[j];
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Groups, GibbsGeweke, ::testing::Values(2, 3));
 
 TEST(Gibbs, PosteriorMeanIsNearTheMaximumOnSushi) {
   const std::string path = caucus::testing::shared_data("preflib/00014-00000001.soc");
