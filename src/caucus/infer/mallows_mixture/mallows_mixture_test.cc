@@ -103,6 +103,21 @@ TEST(MallowsEngine, LikelihoodAndStepHeldToTheModel) {
       }
 }
 
+// Three voters say a b c and two b c a: Borda's order is b a c, which costs 5; a b c costs 4 and must stay. From c b a Borda's is
+// better.
+TEST(MallowsEngine, AHeuristicCenterReplacesWorseOnesOnly) {
+  RankingSetBuilder builder;
+  builder.add(std::vector<ItemId>{0, 1, 2}, 3.0);
+  builder.add(std::vector<ItemId>{1, 2, 0}, 2.0);
+  const RankingSet rankings = builder.build();
+  const MallowsEngine engine(rankings, 3, ConsensusMethod::borda, {});
+  Parameters next;
+  engine.step({{1.0}, {{0, 1, 2}}, {{0.5}}}, true, 1, next);
+  EXPECT_EQ(next.center[0], (std::vector<ItemId>{0, 1, 2}));
+  engine.step({{1.0}, {{2, 1, 0}}, {{0.5}}}, true, 1, next);
+  EXPECT_EQ(next.center[0], (std::vector<ItemId>{1, 0, 2}));
+}
+
 TEST(MallowsEngine, EmNeverFallsWithExactConsensus) {
   for (bool partial : {false, true})
     for (bool accelerate : {false, true}) {
