@@ -598,8 +598,8 @@ WHAT_TO_USE = """
   bootstrap 89 % (parametric) and 91 % (nonparametric). Use `--bootstrap 199 --bootstrap-kind nonparametric`: its standard error on the scale of log odds covers about 94 %.
 - **`dpm --method beta-gibbs`** is the paper's approximation: theta is drawn as if a sum of geometric numbers, and the ranks show it (its largest group is too small). Use `exact-gibbs`, the
   default, or `slice-gibbs`.
-- **`dpm`, theta**: intervals are the posterior's. They cover on average over the prior, which likes theta near 1; for thetas drawn evenly from 0.4 to 1.4, and 40 ballots, they cover less than they
-  say. For an interval that covers whatever theta is, fit `gmallows -k 1` to the ballots of the group. Intervals of places cover more than they say, because places are whole numbers.
+- **`dpm`, theta**: 90 % intervals cover 85 % of thetas drawn evenly from 0.4 to 1.4 (40 ballots, one true group): the prior pulls, and ballots that the sampler sets apart are missed. For an interval that
+  covers whatever theta is, fit `gmallows -k 1` to the ballots of the group. Intervals of places cover more than they say, because places are whole numbers.
 - **Items that never win, or never lose**: they have no finite estimate; they are named, have no interval, and are not counted above.
 """
 
