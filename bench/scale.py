@@ -1,61 +1,160 @@
 #!/usr/bin/env python3
 """Mapped against read data, two processes against one, in one run; answers are compared first.
 
-  scale.py CAUCUS CAUCUS-MPI BALLOTS [FOLDER]     top-10 ballots of 20 items, five groups; CAUCUS-MPI may be -
+  scale.py CAUCUS CAUCUS-MPI BALLOTS [FOLDER]     top-10 ballots of 20 items, five groups; CAUCUS-MPI may be -. REPEATS=1 for a short run
+
+Ratios of the clock need free cores, and the load stands beside them; ratios of processor time do not.
+  scale.py CAUCUS - BALLOTS FOLDER --large        a sample and a fit that need more than memory: what they take of it, and the time of a pass
+  scale.py CAUCUS CAUCUS-MPI BALLOTS [FOLDER] --model      docs/scale.md: what the cost model says of 1 to 8 processes, and what they do
 """
 import json
 import os
+import re
 import resource
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
-CAUCUS, MPI, BALLOTS = sys.argv[1], sys.argv[2], int(float(sys.argv[3]))
-PASSES = "12"
+WORDS = [word for word in sys.argv[1:] if not word.startswith("--")]
+CAUCUS, MPI, BALLOTS = WORDS[0], WORDS[1], int(float(WORDS[2]))
+FOLDER = WORDS[3] if len(WORDS) > 3 else None
+ITEMS, GROUPS, LENGTH, PASSES = 20, 5, 10, (3, 33)
+REPEATS = int(os.environ.get("REPEATS", "3"))
+TRAFFIC = {**os.environ, "CAUCUS_MPI_TRAFFIC": "1"}
 
 
-def timed(command):
+def watch(process, most):
+    """The largest anonymous and resident memory of a process, as the system counts it."""
+    while process.poll() is None:
+        try:
+            with open(f"/proc/{process.pid}/status", encoding="ascii") as file:
+                for line in file:
+                    name, _, rest = line.partition(":")
+                    if name in ("RssAnon", "VmHWM"):
+                        most[name] = max(most.get(name, 0), int(rest.split()[0]))
+        except OSError:
+            pass
+        time.sleep(0.02)
+
+
+def timed(command, **more):
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     begun = time.monotonic()
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-    wall = time.monotonic() - begun
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, **more)
+    most = {}
+    watcher = threading.Thread(target=watch, args=(process, most))
+    watcher.start()
+    said = process.communicate()[1]
+    watcher.join()
+    if process.returncode != 0:
+        sys.exit(f"{' '.join(command)}\n{said}")
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return wall, after.ru_utime - before.ru_utime, after.ru_stime - before.ru_stime
+    return {"wall": time.monotonic() - begun, "user": after.ru_utime - before.ru_utime, "system": after.ru_stime - before.ru_stime, "said": said,
+            "anonymous": most.get("RssAnon", 0) / 1024, "resident": most.get("VmHWM", 0) / 1024}
 
 
-def fit(data, out, ranks=0):
+def fit(data, out, passes, ranks=0, **more):
     # One start, a fixed number of passes over all ballots.
-    words = ["fit", data, "-k", "5", "--method", "emm", "--init", "random", "--restarts", "1", "--iterations", PASSES, "--threads", "1", "-q", "--out", out]
-    launch = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", str(ranks), MPI] if ranks else [CAUCUS]
-    return timed(launch + words)
-
-
-def model_of(path):
-    with open(path, encoding="utf-8") as file:
+    words = ["fit", data, "-k", str(GROUPS), "--method", "emm", "--init", "random", "--restarts", "1", "--iterations", str(passes), "--tolerance", "1e-300",
+             "--threads", "1", "-q", "--out", out]
+    launch = ["mpirun", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "-n", str(ranks), MPI] if ranks else [CAUCUS]
+    run = timed(launch + words, **more)
+    with open(out, encoding="utf-8") as file:
         model = json.load(file)
-    return model["fit"]["seconds"], (model["components"], model["fit"]["trace"])
+    run["processor"] = run["user"] + run["system"]
+    run.update(fit=model["fit"]["seconds"], passes=model["fit"]["iterations"], answer=(model["components"], model["fit"]["trace"]))
+    return run
+
+
+def per_pass(data, out):
+    """From a short run and a long one: seconds of one pass by the clock and of the processor, and the long run."""
+    short, long = (fit(data, out, passes) for passes in PASSES)
+    return [(long[what] - short[what]) / (long["passes"] - short["passes"]) for what in ("fit", "processor")], long
+
+
+def load():
+    return f"load average {os.getloadavg()[0]:.1f}"
+
+
+def make(path, name):
+    subprocess.run([CAUCUS, "generate", "--items", str(ITEMS), "-k", str(GROUPS), "-q", "--out", path("truth.json")], check=True)
+    return timed([CAUCUS, "sample", path("truth.json"), "-n", str(BALLOTS), "--length", str(LENGTH), "-q", "--threads", "1", "--out", path(name)])
+
+
+def megabytes(run):
+    return f"{run['anonymous']:.0f} MB of its own, {run['resident']:.0f} MB with mapped pages"
+
+
+def ratios(path):
+    drawn = make(path, "b.cds")
+    print(f"{BALLOTS} ballots: {os.path.getsize(path('b.cds')) / 1e6:.0f} MB mapped; drawn in {drawn['wall']:.1f} s, {megabytes(drawn)}; {load()}")
+    subprocess.run([CAUCUS, "convert", path("b.cds"), path("b.soi"), "-q"], check=True)
+    answers, best = [], {}
+    for name, data in (("read", "b.soi"), ("mapped", "b.cds")) * REPEATS:
+        seconds, long = per_pass(path(data), path("m.json"))
+        answers.append(long["answer"])
+        best[name] = [min(pair) for pair in zip(seconds, best.get(name, seconds))]
+        print(f"  {name:8} {seconds[0]:8.3f} s a pass, {seconds[1]:8.3f} s of the processor; {megabytes(long)}; {load()}", flush=True)
+    clock, processor = (best["mapped"][i] / best["read"][i] for i in (0, 1))
+    print(f"  mapped / read, a pass: {clock:.2f} by the clock, {processor:.2f} of the processor")
+    if MPI != "-":
+        found = []
+        for _ in range(REPEATS):
+            one, two = (fit(path("b.cds"), path("m.json"), PASSES[1], ranks, env=TRAFFIC) for ranks in (1, 2))
+            answers += [one["answer"], two["answer"]]
+            worked = [max(worker[3] for worker in traffic(run["said"])) for run in (one, two)]
+            found.append((one["fit"] / two["fit"], worked[0] / worked[1]))
+            print(f"  1 process {one['fit']:.2f} s, 2 processes {two['fit']:.2f} s; the busiest worked {worked[0]:.2f} and {worked[1]:.2f} s of the processor; {load()}", flush=True)
+        print(f"  1 process / 2 processes, the whole fit: {max(a for a, _ in found):.2f} by the clock, {max(b for _, b in found):.2f} of the processor")
+    if any(answer != answers[0] for answer in answers):
+        sys.exit("the answers differ")
+
+
+def large(path):
+    drawn = make(path, "b.cds")
+    print(f"{BALLOTS} ballots: {os.path.getsize(path('b.cds')) / 1e6:.0f} MB; drawn in {drawn['wall']:.0f} s, {drawn['user']:.0f} user; {megabytes(drawn)}; {load()}")
+    seconds, long = per_pass(path("b.cds"), path("m.json"))
+    print(f"  {seconds[0]:.2f} s a pass, {seconds[1]:.2f} s of the processor ({1e9 * seconds[1] / BALLOTS:.1f} ns a ballot); {megabytes(long)}; {load()}")
+
+
+def traffic(said):
+    """By process: exchanges, bytes, seconds that it waited, processor seconds that it worked."""
+    found = re.findall(r"traffic: process \d+ exchanges (\d+) bytes (\d+) waited ([\d.]+) worked ([\d.]+)", said)
+    return [(int(a), int(b), float(c), float(d)) for a, b, c, d in found]
+
+
+def model(path):
+    """The work of a pass is measured on one process; bytes and the shares of others follow from how rankings are cut into blocks."""
+    make(path, "b.cds")
+    lanes = 8  # five groups in vectors of eight
+    partial = 8 * (1 + lanes + 2 * ITEMS * lanes + 3)  # sums of a block, with the lengths of three arrays
+    blocks = min(max(BALLOTS >> 18, 64), 1024)
+    cores = os.cpu_count()
+    print(f"{BALLOTS} ballots, {blocks} blocks of {partial} bytes, {cores} cores; {load()}")
+    print("  processes | bytes that one sends in a pass: model, measured | work of one in a pass, s: model, measured | work besides, s | a pass by the clock, s: model, measured")
+    work = 0.0
+    for ranks in (1, 2, 3, 4, 6, 8):
+        short, long = (fit(path("b.cds"), path("m.json"), passes, ranks, env=TRAFFIC) for passes in PASSES)
+        between = long["passes"] - short["passes"]
+        first, second = traffic(short["said"]), traffic(long["said"])
+        if len(first) != ranks or len(second) != ranks:
+            sys.exit("some process did not say what it did:\n" + long["said"])
+        sent = max(b[1] - a[1] for a, b in zip(sorted(first), sorted(second))) / between
+        worked = max((b[3] - a[3]) / between for a, b in zip(first, second))
+        besides = max(a[3] for a in first) - worked * short["passes"]
+        wall = (long["fit"] - short["fit"]) / between
+        work = worked if ranks == 1 else work
+        share = max(blocks * (r + 1) // ranks - blocks * r // ranks for r in range(ranks)) / blocks
+        sends = 0 if ranks == 1 else share * blocks * partial
+        print(f"  {ranks} | {sends:.0f} {sent:.0f} | {work * share:.4f} {worked:.4f} | {besides:.2f} | {work * share * max(1.0, ranks / cores):.4f} {wall:.4f} | {load()}", flush=True)
 
 
 def main():
-    with tempfile.TemporaryDirectory(dir=sys.argv[4] if len(sys.argv) > 4 else None) as folder:
+    with tempfile.TemporaryDirectory(dir=FOLDER) as folder:
         path = lambda name: os.path.join(folder, name)
-        subprocess.run([CAUCUS, "generate", "--items", "20", "-k", "5", "-q", "--out", path("truth.json")], check=True)
-        subprocess.run([CAUCUS, "sample", path("truth.json"), "-n", str(BALLOTS), "--length", "10", "-q", "--out", path("b.soi")], check=True)
-        subprocess.run([CAUCUS, "convert", path("b.soi"), path("b.cds"), "-q"], check=True)
-        print(f"{BALLOTS} ballots: {os.path.getsize(path('b.soi')) / 1e6:.0f} MB as text, {os.path.getsize(path('b.cds')) / 1e6:.0f} MB mapped")
-        runs = [("read", "b.soi", 0), ("mapped", "b.cds", 0)] + ([("1 process", "b.cds", 1), ("2 processes", "b.cds", 2)] if MPI != "-" else [])
-        answers, seconds = [], {}
-        for name, data, ranks in runs:
-            wall, user, system = fit(path(data), path("m.json"), ranks)
-            seconds[name], answer = model_of(path("m.json"))
-            answers.append(answer)
-            print(f"  {name:12} {wall:8.2f} s wall, {user:8.2f} user, {system:6.2f} system; the fit alone {seconds[name]:8.2f} s")
-        if any(answer != answers[0] for answer in answers):
-            sys.exit("the answers differ")
-        print(f"  mapped / read {seconds['mapped'] / seconds['read']:.2f}")
-        if MPI != "-":
-            print(f"  1 process / 2 processes {seconds['1 process'] / seconds['2 processes']:.2f} (where two cores are free)")
+        (large if "--large" in sys.argv else model if "--model" in sys.argv else ratios)(path)
 
 
 main()

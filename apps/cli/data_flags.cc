@@ -59,7 +59,8 @@ CLI::Option* add_data_argument(CLI::App& command, DataFlags& flags) {
     flags.more.assign(paths.begin() + 1, paths.end());
   };
   return command
-      .add_option_function<std::vector<std::string>>("data", take, "ranking file, or - for standard input; several are read as one")
+      .add_option_function<std::vector<std::string>>(
+          "data", take, "ranking file, folder of such, or - for standard input; several are read as one")
       ->type_name("DATA");
 }
 
@@ -82,7 +83,9 @@ std::vector<std::string> data_paths(const DataFlags& flags) {
 }
 
 Dataset read_data(const Context& context, const DataFlags& flags, std::optional<Unranked> fallback) {
-  Dataset data = read_datasets(data_paths(flags), read_options(flags, fallback));
+  ReadOptions options = read_options(flags, fallback);
+  options.ranks = context.ranks;
+  Dataset data = read_datasets(data_paths(flags), options);
   print_warnings(context, data);
   return data;
 }

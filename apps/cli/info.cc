@@ -210,6 +210,7 @@ void add_convert(CLI::App& app, Context& context) {
   command->callback([flags, &context] {
     if (context.json && flags->out == "-")
       throw UsageError("--json and writing to standard output exclude each other; name a file");
+    if (flags->out != "-") flags->data.options.scratch.folder = folder_of(flags->out);
     const Dataset data = read_data(context, flags->data);
     WriteOptions options;
     options.format = *enum_from_name<Format>(flags->to);

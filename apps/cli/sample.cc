@@ -54,7 +54,8 @@ void run_voters(const Flags& flags, Context& context) {
          fmt::format("{} rankings of {} voters written to {}", sample.data.rankings.num_rows(), flags.request.count, flags.out));
 }
 
-// JSON lines are drawn and written in blocks, so any number of rankings fits in memory; other formats count them in their heads.
+// Drawn in pieces. JSON lines are written piece by piece; the heads of the other formats count what is to come, so rankings are
+// gathered first, beside the file where they are many: any number of them fits in memory.
 void run_sample(const Flags& flags, Context& context) {
   if (!flags.per_voter.empty() || flags.menu > 0) return run_voters(flags, context);
   const LoadedModel loaded = load_model(flags.model);
@@ -65,7 +66,8 @@ void run_sample(const Flags& flags, Context& context) {
   Dataset empty;
   empty.items = loaded.model->items();
   const Format format = options.format == Format::automatic ? format_for_writing(flags.out, empty) : options.format;
-  const bool in_blocks = format == Format::jsonl;
+  const bool by_line = format == Format::jsonl;
+  constexpr std::size_t piece = 64 * SampleRequest::block;
 
   std::unique_ptr<FileWriter> labels;
   if (!flags.labels.empty()) {
@@ -74,15 +76,24 @@ void run_sample(const Flags& flags, Context& context) {
   }
   std::unique_ptr<RankingWriter> rankings;
   std::size_t row = 0;
+  Dataset all;
+  RankingSetBuilder gathered(Scratch{flags.out == "-" ? std::string() : folder_of(flags.out)});
+  gathered.expect_rows(flags.request.count);
   do {
     request.first = row;
-    request.count = in_blocks ? std::min(SampleRequest::block, flags.request.count - row) : flags.request.count;
-    const Sample sample = loaded.model->sample(request);
-    if (in_blocks) {
+    request.count = std::min(piece, flags.request.count - row);
+    Sample sample = loaded.model->sample(request);
+    if (by_line) {
       if (rankings == nullptr) rankings = std::make_unique<RankingWriter>(flags.out, sample.data);
       rankings->add(sample.data);
     } else {
-      for (const std::string& lost : write_dataset(sample.data, flags.out, options)) warning(context, "not written: " + lost);
+      const RankingSet& drawn = sample.data.rankings;
+      for (std::size_t i = 0; i < drawn.num_rows(); ++i) {
+        const RankingView ranking = drawn[drawn.row_ranking(i)];
+        gathered.append(ranking.items(), drawn.row_weight(i), ranking.group_ends());
+      }
+      sample.data.rankings = {};
+      all = std::move(sample.data);
     }
     for (const int label : sample.labels) {
       ++row;
@@ -91,6 +102,10 @@ void run_sample(const Flags& flags, Context& context) {
       labels->checkpoint();
     }
   } while (row < flags.request.count);
+  if (!by_line) {
+    all.rankings = gathered.build();
+    for (const std::string& lost : write_dataset(all, flags.out, options)) warning(context, "not written: " + lost);
+  }
   if (rankings != nullptr) rankings->commit();
   if (labels != nullptr) labels->commit();
   if (flags.out != "-") note(context, fmt::format("{} rankings written to {}", flags.request.count, flags.out));

@@ -1,11 +1,13 @@
 // caucus-mpi: the commands fit, select, compare and regress on several processes, as in mpirun -n 8 caucus-mpi fit votes.cds -k 5.
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <string_view>
 
@@ -30,6 +32,19 @@ void fall_silent() {
 bool asks_for_help(int argc, char** argv) {
   return argc < 2 || std::any_of(argv + 1, argv + argc,
                                  [](std::string_view word) { return word == "--help" || word == "-h" || word == "--version"; });
+}
+
+// For the cost model in docs/scale.md: one line per process.
+void tell_traffic(const caucus::mpi::Communicator& processes, int loud) {
+  rusage used{};
+  ::getrusage(RUSAGE_SELF, &used);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+  };
+  const auto& traffic = processes.traffic();
+  dprintf(loud, "traffic: process %d exchanges %llu bytes %llu waited %.3f worked %.3f\n", processes.rank(),
+          static_cast<unsigned long long>(traffic.exchanges), static_cast<unsigned long long>(traffic.bytes), traffic.seconds,
+          seconds(used.ru_utime) + seconds(used.ru_stime) - traffic.processor);
 }
 
 int run(int argc, char** argv, caucus::mpi::Communicator& processes, int loud) {
@@ -64,6 +79,7 @@ int main(int argc, char** argv) {
     if (provided < MPI_THREAD_SERIALIZED && processes.rank() == 0)
       fmt::print(stderr, "caucus-mpi: this MPI does not allow threads; --threads 1 is safe\n");
     code = run(argc, argv, processes, loud);
+    if (std::getenv("CAUCUS_MPI_TRAFFIC") != nullptr) tell_traffic(processes, loud);
   }
   MPI_Finalize();
   return code;

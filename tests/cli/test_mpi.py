@@ -3,6 +3,7 @@
 
 Usage: test_mpi.py PATH-TO-CAUCUS PATH-TO-CAUCUS-MPI
 """
+import json
 import os
 import random
 import signal
@@ -52,6 +53,92 @@ class Mpi(OneFolder):
         self.same("one", ["fit", self.cds, "-k", "1"], ranks=(3,))
         self.same("mallows", ["fit", self.cds, "--family", "mallows", "-k", "2", "--restarts", "3"], ranks=(2, 3))
         self.same("gmallows", ["fit", self.cds, "--family", "gmallows", "-k", "2", "--restarts", "2"], ranks=(2,))
+
+    def test_ties_and_voters(self):
+        draw = random.Random(5)
+        ties, battles = self.path("ties.jsonl"), self.path("battles.csv")
+        with open(ties, "w", encoding="utf-8") as out:
+            for _ in range(4000):
+                order = sorted(range(7), key=lambda i, turn=draw.choice((1, -1)): turn * i + 2 * draw.gauss(0, 1))
+                groups, at = [], 0
+                while at < len(order):
+                    size = draw.choice((1, 1, 1, 2))
+                    groups.append([f"i{i}" for i in order[at:at + size]])
+                    at += size
+                out.write(json.dumps({"ranking": groups}) + "\n")
+        with open(battles, "w", encoding="utf-8") as out:
+            out.write("rank1,rank2,rank3,who,age\n")
+            for i in range(6000):
+                order = sorted(range(9), key=lambda j, turn=1 if i // 4 % 3 else -1: turn * j + 3 * draw.gauss(0, 1))
+                out.write(",".join(f"i{j}" for j in order[:3]) + f",v{i // 4},{20 + i // 4 % 50}\n")
+        self.same("ties", ["fit", ties, "-k", "2", "--restarts", "2", "--iterations", "40"], ranks=(2, 3))
+        self.same("ties-emm", ["fit", ties, "-k", "2", "--method", "emm", "--restarts", "1", "--iterations", "10"], ranks=(3,))
+        voters = ["fit", battles, "--voter", "who", "-k", "2", "--restarts", "2"]
+        self.same("voters", voters, ranks=(2, 5))
+        self.same("voters-age", [*voters, "--membership", "age", "--iterations", "30"], ranks=(3,))
+        self.same("voters-lsr", [*voters, "--method", "em-lsr", "--iterations", "12"], ranks=(2,))
+
+    def test_spectral_ranking(self):
+        self.same("lsr", ["fit", self.cds, "-k", "3", "--method", "em-lsr", "--restarts", "1", "--iterations", "10"], ranks=(2, 3))
+        self.same("lsr-product", ["fit", self.cds, "-k", "2", "--method", "em-lsr", "--chain", "implicit", "--restarts", "1", "--iterations", "6"], ranks=(3,))
+        self.same("spectral", ["fit", self.cds, "-k", "3", "--method", "spectral"], ranks=(2,))
+
+    def test_every_process_reads_its_part(self):
+        # What is read in parts, or file by file from a folder, and what is said of it, is what one process reads and says.
+        draw = random.Random(8)
+        folder, table = self.path("shards"), self.path("ballots.csv")
+        os.mkdir(folder)
+        rows = [",".join(draw.choice(('"Lee, A"', "Bo", "Cy", "Di", "skipped", "")) for _ in range(4)) + f",{draw.randint(18, 80)}\n" for _ in range(9000)]
+        head = "rank1,rank2,rank3,rank4,age\n"
+        with open(table, "w", encoding="utf-8") as out:
+            out.write(head + "".join(rows))
+        for shard in range(5):
+            with open(os.path.join(folder, f"part{shard}.csv"), "w", encoding="utf-8") as out:
+                out.write(head + "".join(rows[shard * 1800:(shard + 1) * 1800]))
+        for data in (table, folder):
+            words = ["fit", data, "-k", "2", "--restarts", "2", "--iterations", "20", "--threads", "1"]
+            models, said = [], []
+            for size in (0, 2, 3, 5):
+                out = self.path("read.json")
+                done = mpirun(size, *words, "--out", out) if size else run(*words, "--out", out)
+                models.append(without_time(out))
+                said.append([line for line in done.stderr.splitlines() if "warning" in line])
+            for model, warnings in zip(models[1:], said[1:]):
+                self.assertEqual(model, models[0])
+                self.assertEqual(warnings, said[0])
+            self.assertTrue(said[0])
+
+    def test_two_machines(self):
+        # Two network namespaces with names and addresses of their own, and a wire between them: only TCP connects the processes.
+        names, net = (f"cau{os.getpid()}a", f"cau{os.getpid()}b"), "10.77.3"
+        commands = [["ip", "netns", "add", name] for name in names]
+        commands.append(["ip", "link", "add", "caua", "netns", names[0], "type", "veth", "peer", "name", "caub", "netns", names[1]])
+        for name, wire, number in ((names[0], "caua", 1), (names[1], "caub", 2)):
+            commands += [["ip", "-n", name, "addr", "add", f"{net}.{number}/24", "dev", wire], ["ip", "-n", name, "link", "set", wire, "up"],
+                         ["ip", "-n", name, "link", "set", "lo", "up"]]
+        self.addCleanup(lambda: [subprocess.run(["ip", "netns", "del", name], capture_output=True, check=False) for name in names])
+        for command in commands:
+            try:
+                done = subprocess.run(command, capture_output=True, text=True, check=False)
+            except FileNotFoundError:
+                self.skipTest("there is no 'ip' here")
+            if done.returncode != 0:
+                self.skipTest(f"network namespaces are not permitted here: {done.stderr.strip()}")
+        agent = self.path("agent")
+        with open(agent, "w", encoding="utf-8") as out:
+            out.write('#!/bin/sh\nhost=$1; shift\nexec ip netns exec "$host" unshare --uts sh -c "hostname $host; $*"\n')
+        os.chmod(agent, 0o755)
+        alone, shared = self.path("wire1.json"), self.path("wire2.json")
+        words = ["fit", self.cds, "-k", "3", "--restarts", "2", "-q", "--threads", "1"]
+        run(*words, "--out", alone)
+        launch = ["mpirun", "--allow-run-as-root", "--mca", "plm_rsh_agent", agent, "--mca", "btl", "tcp,self", "--mca", "btl_tcp_if_include", f"{net}.0/24",
+                  "--mca", "oob_tcp_if_include", f"{net}.0/24", "-host", f"{names[0]}:1,{names[1]}:1", "-n", "2"]
+        inside = ["ip", "netns", "exec", names[0], "unshare", "--uts", "sh", "-c", f'hostname {names[0]}; "$@"', "sh"]
+        where = subprocess.run([*inside, *launch, "hostname"], capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual(sorted(where.stdout.split()), sorted(names), where.stderr)
+        done = subprocess.run([*inside, *launch, MPI, *words, "--out", shared], capture_output=True, text=True, timeout=120, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(without_time(shared), without_time(alone))
 
     def test_chains_and_samples(self):
         draws = self.path("draws.soc")
@@ -143,4 +230,4 @@ class Mpi(OneFolder):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1])
+    unittest.main(argv=sys.argv[:1] + sys.argv[3:])

@@ -60,6 +60,14 @@ class Scale(OneFolder):
         self.assertIn("nothing lost", run("convert", self.cds, back).stderr)
         self.assertEqual(run("convert", back, "-", "--to", "jsonl").stdout, run("convert", self.town, "-", "--to", "jsonl").stdout)
 
+    def test_samples_go_to_disk_piece_by_piece(self):
+        # More than one piece; the same file as from JSON lines, which are written line by line.
+        for name in ("drawn.cds", "drawn.jsonl"):
+            run("sample", self.model(), "-n", "530000", "--length", "3", "--seed", "6", "-q", "--out", self.path(name))
+        run("convert", self.path("drawn.jsonl"), self.path("converted.cds"), "-q")
+        with open(self.path("drawn.cds"), "rb") as drawn, open(self.path("converted.cds"), "rb") as converted:
+            self.assertEqual(drawn.read(), converted.read())
+
     def test_damaged_files_are_refused_by_name(self):
         with open(self.cds, "rb") as file:
             sound = file.read()
@@ -228,4 +236,4 @@ class Scale(OneFolder):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1])
+    unittest.main(argv=sys.argv[:1] + sys.argv[2:])

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <cstring>
 #include <functional>
 #include <utility>
 #include <vector>
@@ -57,9 +58,12 @@ void parallel_for(std::size_t count, int threads, const std::function<void(std::
 namespace detail {
 
 // The blocks of a range that a process does: whole ones, so that partial sums are the same whoever makes them.
-inline std::pair<std::size_t, std::size_t> own_blocks(std::size_t count, const Collective& ranks) {
-  const auto rank = static_cast<std::size_t>(ranks.rank()), size = static_cast<std::size_t>(ranks.size());
+inline std::pair<std::size_t, std::size_t> blocks_of(std::size_t count, int who, int size_of_all) {
+  const auto rank = static_cast<std::size_t>(who), size = static_cast<std::size_t>(size_of_all);
   return {count * rank / size, count * (rank + 1) / size};
+}
+inline std::pair<std::size_t, std::size_t> own_blocks(std::size_t count, const Collective& ranks) {
+  return blocks_of(count, ranks.rank(), ranks.size());
 }
 
 // Each process makes the partials of its own blocks, and gets those of the others.
@@ -81,6 +85,45 @@ std::vector<Partial> partials_of_all(const Blocks& blocks, const Workers& worker
 }
 
 }  // namespace detail
+
+// What each process wrote for the elements of its own blocks, `width` values each, goes to all.
+template <class T>
+void share_rows(const Blocks& blocks, const Workers& workers, T* values, std::size_t width) {
+  if (!workers.several() || blocks.count() == 1) return;
+  const auto [first, last] = detail::own_blocks(blocks.count(), *workers.ranks);
+  const auto row = [&](std::size_t block) {
+    return values + (block < blocks.count() ? blocks.begin(block) : blocks.end(block - 1)) * width;
+  };
+  const std::vector<std::string> all = workers.ranks->exchange(
+      std::string(reinterpret_cast<const char*>(row(first)), static_cast<std::size_t>(row(last) - row(first)) * sizeof(T)));
+  for (int rank = 0; rank < workers.ranks->size(); ++rank) {
+    if (rank == workers.ranks->rank()) continue;
+    const std::string& bytes = all[static_cast<std::size_t>(rank)];
+    const std::size_t begin = detail::blocks_of(blocks.count(), rank, workers.ranks->size()).first;
+    if (!bytes.empty()) std::memcpy(row(begin), bytes.data(), bytes.size());
+  }
+}
+
+// The elements of a range that are this process's: those of its blocks, all where it is alone.
+inline std::pair<std::size_t, std::size_t> own_range(const Blocks& blocks, const Workers& workers) {
+  if (!workers.several() || blocks.count() == 1) return {blocks.begin(0), blocks.end(blocks.count() - 1)};
+  const auto [first, last] = detail::own_blocks(blocks.count(), *workers.ranks);
+  return {blocks.begin(first), first < last ? blocks.end(last - 1) : blocks.begin(first)};
+}
+
+// Calls body(begin, end) for blocks, each of which writes `width` values for each of its elements to `values`. Several processes
+// share the blocks, and then all have all values.
+template <class T, class Body>
+void parallel_fill(const Blocks& blocks, const Workers& workers, T* values, std::size_t width, Body&& body) {
+  if (!workers.several() || blocks.count() == 1) {
+    parallel_for(blocks.count(), workers.threads, [&](std::size_t i) { body(blocks.begin(i), blocks.end(i)); });
+    return;
+  }
+  const auto [first, last] = detail::own_blocks(blocks.count(), *workers.ranks);
+  const std::size_t own = first;
+  parallel_for(last - first, workers.threads, [&](std::size_t i) { body(blocks.begin(own + i), blocks.end(own + i)); });
+  share_rows(blocks, workers, values, width);
+}
 
 // One partial result per block, made by `make`, filled by body(partial, begin, end) and folded in
 // block order by fold(total, partial). Returns the total. Several processes share the blocks, and a journal keeps the total, where

@@ -60,6 +60,7 @@ struct Workers {
   Collective* ranks = nullptr;      // null: this process alone
   JournalScope* journal = nullptr;  // null: nothing is remembered
 
+  Workers without_journal() const { return {threads, ranks, nullptr}; }
   bool several() const { return ranks != nullptr && ranks->size() > 1; }
 };
 

@@ -4,13 +4,19 @@
 // Here a large array is a mapping of its own that the system moves by renaming its pages: neither costs time or memory. Data sets
 // of gigabytes are why this exists.
 //
+// Where memory is short, a large array may grow in an unnamed file instead (in_folder): the system then keeps as much of it in
+// memory as there is room for.
+//
 // An array may also lie in memory that somebody else owns, as a mapped file does: then it is shared by all copies, takes none of
 // its own, and becomes an array of its own when it is first to grow, or by own().
 #pragma once
 
+#include <fcntl.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -19,6 +25,7 @@
 #include <memory>
 #include <new>
 #include <span>
+#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -48,6 +55,13 @@ class Buffer {
     buffer.owner_ = std::move(owner);
     return buffer;
   }
+  // An empty array that will lie in unnamed files of this folder from `least` bytes on; in memory where the folder has no room or
+  // may not be written to.
+  static Buffer in_folder(std::string folder, std::size_t least) {
+    Buffer buffer;
+    if (!folder.empty()) buffer.home_ = std::make_shared<const Home>(Home{std::move(folder), least});
+    return buffer;
+  }
   Buffer(const Buffer& other) {
     if (other.owner_ != nullptr)
       data_ = other.data_, size_ = other.size_, owner_ = other.owner_;
@@ -58,12 +72,16 @@ class Buffer {
       : data_(std::exchange(other.data_, nullptr)),
         size_(std::exchange(other.size_, 0)),
         capacity_(std::exchange(other.capacity_, 0)),
-        owner_(std::move(other.owner_)) {}
+        owner_(std::move(other.owner_)),
+        home_(std::move(other.home_)),
+        file_(std::exchange(other.file_, -1)) {}
   Buffer& operator=(Buffer other) noexcept {
     std::swap(data_, other.data_);
     std::swap(size_, other.size_);
     std::swap(capacity_, other.capacity_);
     std::swap(owner_, other.owner_);
+    std::swap(home_, other.home_);
+    std::swap(file_, other.file_);
     return *this;
   }
   ~Buffer() { release(); }
@@ -125,6 +143,8 @@ class Buffer {
   void release() {
     if (is_borrowed())
       owner_ = nullptr;
+    else if (file_ >= 0)
+      ::munmap(data_, mapped_bytes(capacity_)), ::close(std::exchange(file_, -1));
     else if (is_mapped(capacity_))
       ::munmap(data_, mapped_bytes(capacity_));
     else
@@ -140,6 +160,15 @@ class Buffer {
       Buffer fresh;
       fresh.reallocate(capacity);
       std::memcpy(fresh.data_, data_, std::min(size_, capacity) * sizeof(T));
+      fresh.size_ = size_;
+      *this = std::move(fresh);
+      return;
+    }
+    if (home_ != nullptr && capacity * sizeof(T) >= home_->least && reallocate_in_file(capacity)) return;
+    if (file_ >= 0) {  // the disk has no more room, or so much is no longer needed
+      Buffer fresh;
+      fresh.reallocate(capacity);
+      std::memcpy(fresh.data_, data_, std::min(capacity_, capacity) * sizeof(T));  // all of it: see reserve()
       fresh.size_ = size_;
       *this = std::move(fresh);
       return;
@@ -162,6 +191,39 @@ class Buffer {
     capacity_ = capacity;
   }
 
+  // False where there is no room. All of it is taken at once: a disk that is full when a page is written would end the program.
+  bool reallocate_in_file(std::size_t capacity) {
+    const auto make_room = [bytes = mapped_bytes(capacity)](int file) {
+      int failed = 0;
+      do failed = ::posix_fallocate(file, 0, static_cast<off_t>(bytes));
+      while (failed == EINTR);
+      return failed == 0;
+    };
+    if (file_ >= 0) {
+      if (capacity > capacity_ && !make_room(file_)) return false;
+      void* moved = ::mremap(data_, mapped_bytes(capacity_), mapped_bytes(capacity), MREMAP_MAYMOVE);
+      if (moved == MAP_FAILED) return false;
+      if (capacity < capacity_) (void)!::ftruncate(file_, static_cast<off_t>(mapped_bytes(capacity)));
+      data_ = static_cast<T*>(moved);
+      capacity_ = capacity;
+      return true;
+    }
+    const int file = ::open(home_->folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    if (file < 0) return false;
+    void* const mapping =
+        make_room(file) ? ::mmap(nullptr, mapped_bytes(capacity), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0) : MAP_FAILED;
+    if (mapping == MAP_FAILED) {
+      ::close(file);
+      return false;
+    }
+    if (capacity_ > 0) std::memcpy(mapping, data_, std::min(capacity_, capacity) * sizeof(T));
+    release();
+    data_ = static_cast<T*>(mapping);
+    capacity_ = capacity;
+    file_ = file;
+    return true;
+  }
+
   // Arrays of hundreds of megabytes are read at random and filled page by page: with pages of 4 kB much of the time goes into
   // finding and clearing them. Large pages where the system offers them; elsewhere the advice does nothing.
   static T* map(std::size_t capacity) {
@@ -175,6 +237,12 @@ class Buffer {
   std::size_t size_ = 0;
   std::size_t capacity_ = 0;
   std::shared_ptr<const void> owner_;  // of borrowed values
+  struct Home {
+    std::string folder;
+    std::size_t least;
+  };
+  std::shared_ptr<const Home> home_;  // where it grows; null: in memory
+  int file_ = -1;                     // where it lies
 };
 
 }  // namespace caucus

@@ -5,6 +5,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
+#include <tuple>
+
+#include "caucus/base/parallel.h"
 
 namespace caucus {
 
@@ -125,16 +129,52 @@ std::vector<bool> reach(const Graph& graph, Node from) {
 
 }  // namespace
 
-Connectivity connectivity(const Dataset& data) {
+namespace {
+
+// What rankings say of the graph.
+struct Found {
+  std::vector<Node> from, to;  // edges, ascending
+  // For each item that ends some ballot: the items listed in every ballot it ends. All others it beats.
+  std::vector<std::uint8_t> ends_ballot;
+  std::vector<std::vector<ItemId>> always_listed;
+
+  std::vector<Edge> edges() const {
+    std::vector<Edge> all;
+    for (std::size_t i = 0; i < from.size(); ++i) all.push_back({from[i], to[i]});
+    return all;
+  }
+  void set_edges(const std::vector<Edge>& all) {
+    from.clear();
+    to.clear();
+    for (const Edge& edge : all) from.push_back(edge.from), to.push_back(edge.to);
+  }
+  void ends(ItemId item, const std::vector<ItemId>& listed) {
+    auto& always = always_listed[item];
+    if (ends_ballot[item] == 0) {
+      ends_ballot[item] = 1;
+      always = listed;
+    } else if (always.size() > 1) {
+      std::vector<ItemId> common;
+      std::ranges::set_intersection(always, listed, std::back_inserter(common));
+      always.swap(common);
+    }
+  }
+  void merge(const Found& other) {
+    std::vector<Edge> all;
+    std::ranges::set_union(edges(), other.edges(), std::back_inserter(all));
+    set_edges(all);
+    for (std::size_t i = 0; i < ends_ballot.size(); ++i)
+      if (other.ends_ballot[i] != 0) ends(static_cast<ItemId>(i), other.always_listed[i]);
+  }
+};
+auto parts(IsA<Found> auto& found) { return std::tie(found.from, found.to, found.ends_ballot, found.always_listed); }
+
+void look_at(const Dataset& data, std::size_t begin, std::size_t end, Found& found) {
   const std::size_t n = data.num_items();
   const RankingSet& rankings = data.rankings;
   EdgeSet chain(n);
-  // For each item that ends some ballot: the items listed in every ballot it ends. All others it beats.
-  std::vector<bool> ends_ballot(n, false);
-  std::vector<std::vector<ItemId>> always_listed(n);
-  std::vector<ItemId> sorted, common;
-
-  for (std::size_t i = 0; i < rankings.size(); ++i) {
+  std::vector<ItemId> sorted;
+  for (std::size_t i = begin; i < end; ++i) {
     if (!(rankings.weight(i) > 0.0)) continue;
     const RankingView ranking = rankings[i];
     bool first = true;
@@ -149,22 +189,31 @@ Connectivity connectivity(const Dataset& data) {
     if (first || data.unranked == Unranked::absent || ranking.size() == n) continue;
     sorted.assign(ranking.items().begin(), ranking.items().end());
     std::sort(sorted.begin(), sorted.end());
-    auto& listed = always_listed[previous];
-    if (!ends_ballot[previous]) {
-      ends_ballot[previous] = true;
-      listed = sorted;
-    } else if (listed.size() > 1) {
-      common.clear();
-      std::ranges::set_intersection(listed, sorted, std::back_inserter(common));
-      listed.swap(common);
-    }
+    found.ends(previous, sorted);
   }
+  found.set_edges(chain.take());
+}
+
+}  // namespace
+
+Connectivity connectivity(const Dataset& data, const Workers& workers) {
+  const std::size_t n = data.num_items();
+  // A block keeps a bit for each pair of items.
+  const Found seen = parallel_fold(
+      Blocks(data.rankings.size(), std::max<std::size_t>(4096, n * n / 8)), workers,
+      [&] {
+        return Found{{}, {}, std::vector<std::uint8_t>(n, 0), std::vector<std::vector<ItemId>>(n)};
+      },
+      [&](Found& part, std::size_t begin, std::size_t end) { look_at(data, begin, end, part); },
+      [](Found& total, const Found& part) { total.merge(part); });
+  const std::vector<std::uint8_t>& ends_ballot = seen.ends_ballot;
+  const std::vector<std::vector<ItemId>>& always_listed = seen.always_listed;
 
   // Nodes: items 0..n-1, then the inner nodes of a binary tree whose leaves are the items: tree node t in
   // 1..size-1 is graph node n + t, leaf size + i is item i.
-  std::vector<Edge> edges = chain.take();
+  std::vector<Edge> edges = seen.edges();
   std::size_t num_nodes = n;
-  if (std::ranges::find(ends_ballot, true) != ends_ballot.end()) {
+  if (std::ranges::find(ends_ballot, std::uint8_t{1}) != ends_ballot.end()) {
     num_nodes = 2 * n + 1;
     const auto node_of = [n](std::size_t t) { return static_cast<Node>(t >= n ? t - n : n + t); };
     for (std::size_t t = 1; t < n; ++t) {
@@ -178,7 +227,7 @@ Connectivity connectivity(const Dataset& data) {
       }
     };
     for (std::size_t a = 0; a < n; ++a) {
-      if (!ends_ballot[a]) continue;
+      if (ends_ballot[a] == 0) continue;
       std::size_t begin = 0;
       for (ItemId item : always_listed[a]) {
         link_range(static_cast<Node>(a), begin, item);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "caucus/base/workers.h"
 #include "caucus/data/dataset.h"
 
 namespace caucus {
@@ -28,7 +29,7 @@ struct Connectivity {
 // unlisted item is below all listed ones under Unranked::last and takes no part under Unranked::absent.
 // O(total length + n log n) time with one chain edge per adjacent pair; unlisted items are reached
 // through a segment tree, so no ballot costs O(n).
-Connectivity connectivity(const Dataset& data);
+Connectivity connectivity(const Dataset& data, const Workers& workers = 1);
 
 // One sentence that names the items outside the largest component, at most `shown` of each side; empty
 // when strongly connected.

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <filesystem>
 #include <numeric>
 
 #include "caucus/base/error.h"
@@ -159,6 +160,41 @@ TEST(Buffer, KeepsItsValuesAcrossHeapAndMapping) {
     ASSERT_EQ(zeros.size(), size);
     EXPECT_TRUE(std::all_of(zeros.begin(), zeros.end(), [](std::uint32_t value) { return value == 0; }));
   }
+}
+
+// Arrays that grow in files hold the same, and sets made of them are the same.
+TEST(Buffer, GrowsInAFolder) {
+  const std::string folder = std::filesystem::temp_directory_path().string();
+  auto buffer = Buffer<std::uint32_t>::in_folder(folder, 1 << 16);
+  for (std::uint32_t i = 0; i < 300'000; ++i) buffer.push_back(i * 7);
+  const Buffer<std::uint32_t> copy = buffer;
+  Buffer<std::uint32_t> moved = std::move(buffer);
+  moved.shrink_to_fit();
+  ASSERT_EQ(moved.size(), 300'000u);
+  for (std::uint32_t i = 0; i < 300'000; ++i) ASSERT_TRUE(moved[i] == i * 7 && copy[i] == i * 7) << i;
+  moved.resize(10);
+  moved.shrink_to_fit();
+  EXPECT_EQ(moved[9], 63u);
+  auto nowhere = Buffer<std::uint32_t>::in_folder("/nowhere/at/all", 16);
+  for (std::uint32_t i = 0; i < 1000; ++i) nowhere.push_back(i);
+  EXPECT_EQ(nowhere[999], 999u);
+}
+
+TEST(RankingSetBuilder, InAFolderGivesTheSameSet) {
+  RankingSetBuilder memory, disk(Scratch{std::filesystem::temp_directory_path().string(), 1 << 12});
+  for (std::uint32_t i = 0; i < 20'000; ++i) {
+    const std::vector<ItemId> items{i % 97, 100 + i % 89, 200 + i % 7};
+    const std::vector<std::uint8_t> tie{0, 1, 1}, none{};
+    memory.append(items, 1.0 + i % 3, i % 50 == 0 ? tie : none);
+    disk.append(items, 1.0 + i % 3, i % 50 == 0 ? tie : none);
+  }
+  const RankingSet one = memory.build(), two = disk.build();
+  EXPECT_TRUE(std::ranges::equal(one.items(), two.items()));
+  EXPECT_TRUE(std::ranges::equal(one.offsets(), two.offsets()));
+  EXPECT_TRUE(std::ranges::equal(one.weights(), two.weights()));
+  EXPECT_TRUE(std::ranges::equal(one.group_ends(), two.group_ends()));
+  EXPECT_TRUE(std::ranges::equal(one.row_rankings(), two.row_rankings()));
+  EXPECT_TRUE(std::ranges::equal(one.row_weights(), two.row_weights()));
 }
 
 }  // namespace

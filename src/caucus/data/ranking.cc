@@ -65,6 +65,17 @@ std::size_t RankingSet::memory_bytes() const {
 }
 
 RankingSetBuilder::RankingSetBuilder() = default;
+RankingSetBuilder::RankingSetBuilder(const Scratch& scratch) {
+  if (scratch.folder.empty()) return;
+  set_.scratch_ = scratch;
+  set_.offsets_ = Buffer<std::uint64_t>::in_folder(scratch.folder, scratch.least);
+  set_.offsets_.push_back(0);
+  set_.items_ = Buffer<ItemId>::in_folder(scratch.folder, scratch.least);
+  set_.group_ends_ = Buffer<std::uint8_t>::in_folder(scratch.folder, scratch.least);
+  set_.weights_ = Buffer<double>::in_folder(scratch.folder, scratch.least);
+  set_.row_rankings_ = Buffer<std::uint32_t>::in_folder(scratch.folder, scratch.least);
+  set_.row_weights_ = Buffer<double>::in_folder(scratch.folder, scratch.least);
+}
 RankingSetBuilder::~RankingSetBuilder() = default;
 RankingSetBuilder::RankingSetBuilder(RankingSetBuilder&&) noexcept = default;
 RankingSetBuilder& RankingSetBuilder::operator=(RankingSetBuilder&&) noexcept = default;
@@ -225,7 +236,7 @@ std::size_t RankingSetBuilder::insert(std::uint64_t from, const Waiting& row) {
     merged_ = true;
     set_.row_rankings_.resize(set_.size());
     for (std::size_t i = 0; i < set_.size(); ++i) set_.row_rankings_[i] = static_cast<std::uint32_t>(i);
-    set_.row_weights_ = set_.weights_;
+    set_.row_weights_.append({set_.weights_.data(), set_.weights_.size()});
   }
   if (merged_) {
     set_.row_rankings_.push_back(static_cast<std::uint32_t>(index));

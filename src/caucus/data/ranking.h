@@ -138,6 +138,8 @@ class RankingSet {
 class RankingSetBuilder {
  public:
   RankingSetBuilder();
+  // The rankings lie where `scratch` says while they are many; the index of those seen, 9 to 15 bytes each, is in memory.
+  explicit RankingSetBuilder(const Scratch& scratch);
   ~RankingSetBuilder();
   RankingSetBuilder(RankingSetBuilder&&) noexcept;
   RankingSetBuilder& operator=(RankingSetBuilder&&) noexcept;

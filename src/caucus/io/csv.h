@@ -20,6 +20,9 @@ class CsvReader {
  public:
   // Cells point into `text`, or into the reader where a doubled quote had to be undone: both must outlive them.
   CsvReader(std::string_view text, char delimiter) : text_(text), delimiter_(delimiter) {}
+  // The lines of [begin, end) alone, which begin and end with a line; line() counts from there.
+  CsvReader(std::string_view text, char delimiter, std::size_t begin, std::size_t end)
+      : text_(text.substr(0, end)), delimiter_(delimiter), position_(begin) {}
 
   bool next();  // false at the end
   std::span<const CsvCell> cells() const { return cells_; }

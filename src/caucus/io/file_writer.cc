@@ -20,6 +20,11 @@
 
 namespace caucus {
 
+std::string folder_of(const std::string& path) {
+  const std::size_t slash = path.find_last_of('/');
+  return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
+}
+
 namespace {
 
 [[noreturn]] void throw_io(const std::string& path, const char* what) {
@@ -92,11 +97,6 @@ class ZstdPacker final : public Packer {
 std::string resolved(const std::string& path) {
   const std::unique_ptr<char, void (*)(void*)> real(::realpath(path.c_str(), nullptr), std::free);
   return real != nullptr ? std::string(real.get()) : path;
-}
-
-std::string folder_of(const std::string& path) {
-  const std::size_t slash = path.find_last_of('/');
-  return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
 }
 
 // The temporary name beside the target: unique within the machine by process id, within the process by a counter that no result

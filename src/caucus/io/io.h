@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "caucus/base/workers.h"
 #include "caucus/data/dataset.h"
 
 namespace caucus {
@@ -56,6 +57,9 @@ struct ReadOptions {
   std::vector<std::string> exclude;     // items that are left out
   std::vector<std::string> items_only;  // where given, all others are left out
 
+  Collective* ranks = nullptr;  // processes that read the same data: each its own part, and all get all. Null: this one alone
+  Scratch scratch;              // where rankings lie that are many: in memory, unless it names a folder
+
   // These options come from a model file: format, columns and contest are used where the file has them, and guessed otherwise.
   bool recalled = false;
 };
@@ -63,6 +67,8 @@ struct ReadOptions {
 // Reads a file ("-" is standard input), gzip or zstd by their magic bytes. Throws NoInputError, DataError
 // with up to 20 diagnostics, IoError.
 Dataset read_dataset(const std::string& path, const ReadOptions& options = {});
+// A folder stands for the files in it whose names end as those of data files do, in their natural order: parts of one data set.
+std::vector<std::string> files_of(const std::vector<std::string>& paths);
 // Several files as one: rankings in the order of the files, all their items, and a covariate "file" with the files' names. Throws
 // DataError where the meaning of unlisted items differs.
 Dataset read_datasets(const std::vector<std::string>& paths, const ReadOptions& options = {});
@@ -105,6 +111,9 @@ struct FormatInfo {
   std::string_view summary;
 };
 const std::vector<FormatInfo>& formats();
+
+// The folder that a file of this name is in.
+std::string folder_of(const std::string& path);
 
 // Any text, safely: temporary name, sync, rename. Shared by everything that writes a file.
 void write_file(const std::string& path, std::string_view content);

@@ -58,6 +58,8 @@ class NumberIndex {
 // One ballot at a time, checked for repeated items, into the builder. Ballots that list or count nothing keep their place apart.
 class BallotRows {
  public:
+  BallotRows() = default;
+  explicit BallotRows(const Scratch& scratch) : builder_(scratch) {}
   void begin() {
     items_.clear();
     ends_.clear();

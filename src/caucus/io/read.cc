@@ -8,6 +8,7 @@
 #include "caucus/io/csv.h"
 #include "caucus/io/item_edits.h"
 #include "caucus/io/order_text.h"
+#include "caucus/io/parts.h"
 #include "caucus/io/readers.h"
 #include "caucus/io/text.h"
 #include "caucus/io/voters.h"
@@ -141,26 +142,29 @@ Format format_of(const Source& source, const ReadOptions& options) {
 Dataset read_source(const Source& source, const ReadOptions& options) {
   const Format format = format_of(source, options);
   Dataset data;
-  switch (format) {
-    case Format::preflib:
-      data = read_preflib(source, options);
-      break;
-    case Format::preflib_old:
-      data = read_preflib_old(source, options);
-      break;
-    case Format::blt:
-      data = read_blt(source, options);
-      break;
-    case Format::jsonl:
-      data = read_jsonl(source, options);
-      break;
-    case Format::columnar:
-      data = read_columnar(source, options);
-      break;
-    default:
-      data = read_csv(source, options, format);
-      break;
-  }
+  if (std::optional<Dataset> whole = read_in_parts(source, options, format)) {
+    data = std::move(*whole);
+  } else
+    switch (format) {
+      case Format::preflib:
+        data = read_preflib(source, options);
+        break;
+      case Format::preflib_old:
+        data = read_preflib_old(source, options);
+        break;
+      case Format::blt:
+        data = read_blt(source, options);
+        break;
+      case Format::jsonl:
+        data = read_jsonl(source, options);
+        break;
+      case Format::columnar:
+        data = read_columnar(source, options);
+        break;
+      default:
+        data = read_csv(source, options, format);
+        break;
+    }
   data.source = source.name();
   edit_items(data, options);
   question_items(data, options);

@@ -24,6 +24,12 @@ namespace {
 
 constexpr std::string_view remedy = "convert the original again, or copy the file anew";
 
+struct Checked {
+  double weight = 0.0;
+  std::string wrong;
+};
+auto parts(IsA<Checked> auto& checked) { return std::tie(checked.weight, checked.wrong); }
+
 class Reader {
  public:
   Reader(const Source& source, const ReadOptions& options) : bytes_(source.text()), name_(source.name()), owner_(source.owner()) {
@@ -34,11 +40,10 @@ class Reader {
       bytes_ = {reinterpret_cast<const char*>(copy->data()), bytes_.size()};
       owner_ = std::move(copy);
     }
+    workers_.ranks = options.ranks;
+    if (workers_.several()) workers_.threads = std::max(1, resolve_threads(0) / options.ranks->size());
     // What fits make of the rankings may be as large as they are.
-    if (source.is_mapped()) {
-      const std::size_t slash = name_.find_last_of('/');
-      scratch_.folder = slash == std::string::npos ? "." : slash == 0 ? "/" : name_.substr(0, slash);
-    }
+    if (source.is_mapped()) scratch_.folder = folder_of(name_);
     open();
     check_payload();
     data_.unranked = options.unranked.value_or(static_cast<Unranked>(head_.unranked));
@@ -117,9 +122,13 @@ class Reader {
 
   void check_payload() const {
     std::atomic<std::size_t> first_wrong = sums_.size();
-    const Blocks parts(sums_.size(), 16);
-    parallel_for(parts.count(), 0, [&](std::size_t part) {
-      for (std::size_t b = parts.begin(part); b < parts.end(part); ++b) {
+    // Several processes check a share each, and then know what all have found.
+    const auto [from, to] =
+        workers_.several() ? detail::own_blocks(sums_.size(), *workers_.ranks) : std::pair(std::size_t{0}, sums_.size());
+    const std::size_t first = from;
+    const Blocks parts(to - from, 16);
+    parallel_for(parts.count(), workers_.threads, [&](std::size_t part) {
+      for (std::size_t b = first + parts.begin(part); b < first + parts.end(part); ++b) {
         const std::size_t begin = head_.payload + b * block_bytes, size = std::min(block_bytes, bytes_.size() - begin);
         if (XXH3_64bits(bytes_.data() + begin, size) == sums_[b]) continue;
         std::size_t now = first_wrong;
@@ -127,6 +136,16 @@ class Reader {
         }
       }
     });
+    if (workers_.several()) {
+      Saver mine;
+      mine(std::uint64_t{first_wrong});
+      for (const std::string& said : workers_.ranks->exchange(mine.bytes())) {
+        std::uint64_t wrong = 0;
+        Loader loader(said);
+        loader(wrong);
+        first_wrong = std::min<std::size_t>(first_wrong, wrong);
+      }
+    }
     if (const std::size_t b = first_wrong; b < sums_.size()) {
       const std::size_t begin = head_.payload + b * block_bytes;
       damaged(
@@ -195,10 +214,22 @@ class Reader {
     if (count >= std::size_t{1} << 31 || arrays.offsets.size() != count + 1 || arrays.offsets[0] != 0 ||
         arrays.offsets[count] != arrays.items.size())
       fail("the number of rankings");
-    const double total = parallel_fold(
-        Blocks(count), 0, [] { return 0.0; },
-        [&](double& sum, std::size_t begin, std::size_t end) { sum = check_block(arrays, begin, end); },
-        [](double& sum, double part) { sum += part; });
+    // What is wrong in a block goes to all processes.
+    const Checked checked = parallel_fold(
+        Blocks(count), workers_, [] { return Checked{}; },
+        [&](Checked& block, std::size_t begin, std::size_t end) {
+          try {
+            block.weight = check_block(arrays, begin, end);
+          } catch (const DataError& wrong) {
+            block.wrong = wrong.what();
+          }
+        },
+        [](Checked& all, const Checked& block) {
+          all.weight += block.weight;
+          if (all.wrong.empty()) all.wrong = block.wrong;
+        });
+    if (!checked.wrong.empty()) throw DataError(checked.wrong);
+    const double total = checked.weight;
     if (!(std::abs(total - head_.total_weight) <= 1e-9 * total)) fail("the total weight");
     if (const Section* rows = find(row_rankings)) {
       arrays.row_rankings = numbers_in<std::uint32_t>(*rows);
@@ -292,6 +323,7 @@ class Reader {
   std::string_view bytes_;
   const std::string& name_;
   std::shared_ptr<const void> owner_;
+  Workers workers_ = 0;
   Scratch scratch_;
   Head head_{};
   std::vector<Section> sections_;

@@ -2,12 +2,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <limits>
+#include <optional>
 
 #include "caucus/base/error.h"
 #include "caucus/io/io.h"
 #include "caucus/io/items.h"
+#include "caucus/io/parts.h"
 #include "caucus/io/row_table.h"
+#include "caucus/io/text.h"
 #include "caucus/io/voters.h"
 
 namespace caucus {
@@ -102,7 +106,76 @@ class Joined {
 
 }  // namespace
 
-Dataset read_datasets(const std::vector<std::string>& paths, const ReadOptions& options) {
+namespace {
+
+bool is_folder(const std::string& path) {
+  std::error_code none;
+  return std::filesystem::is_directory(path, none);
+}
+
+bool is_data_file(std::string name) {
+  for (const std::string_view packed : {".gz", ".zst", ".zstd"})
+    if (name.ends_with(packed)) {
+      name.resize(name.size() - packed.size());
+      break;
+    }
+  const std::size_t dot = name.find_last_of('.');
+  if (dot == std::string::npos || name.starts_with('.')) return false;
+  const std::string extension = lower_case(std::string_view(name).substr(dot + 1));
+  return std::ranges::any_of(formats(), [&](const FormatInfo& format) {
+    return std::ranges::find(format.extensions, extension) != format.extensions.end();
+  });
+}
+
+// One process each reads some of the files, and says them to all, in the order of the files. None where something is wrong in one
+// of them: then everybody reads everything, and says so.
+std::optional<std::vector<Dataset>> read_shards(const std::vector<std::string>& files, const ReadOptions& options) {
+  Collective* const ranks = options.ranks;
+  if (ranks == nullptr || files.size() < static_cast<std::size_t>(ranks->size()) || ranks->size() < 2) return std::nullopt;
+  ReadOptions alone = options;
+  alone.ranks = nullptr;
+  const auto size = static_cast<std::size_t>(ranks->size()), own = static_cast<std::size_t>(ranks->rank());
+  Saver mine;
+  bool sound = true;
+  try {
+    for (std::size_t i = files.size() * own / size; i < files.size() * (own + 1) / size; ++i)
+      save_dataset(read_dataset(files[i], alone), mine);
+  } catch (const Error&) {
+    sound = false;
+  }
+  if (ranks->any(!sound)) return std::nullopt;
+  std::vector<Dataset> parts;
+  for (int rank = 0; rank < ranks->size(); ++rank) {
+    std::vector<std::string> said = ranks->exchange(rank == ranks->rank() ? mine.bytes() : std::string());
+    Loader loader(std::move(said[static_cast<std::size_t>(rank)]));
+    while (!loader.at_end()) parts.push_back(load_dataset(loader));
+  }
+  return parts;
+}
+
+}  // namespace
+
+std::vector<std::string> files_of(const std::vector<std::string>& paths) {
+  std::vector<std::string> files;
+  for (const std::string& path : paths) {
+    if (!is_folder(path)) {
+      files.push_back(path);
+      continue;
+    }
+    std::vector<std::string> inside;
+    std::error_code failed;
+    for (const auto& entry : std::filesystem::directory_iterator(path, failed))
+      if (entry.is_regular_file() && is_data_file(entry.path().filename().string())) inside.push_back(entry.path().string());
+    if (failed) throw IoError(fmt::format("{}: cannot be read: {}", path, failed.message()));
+    if (inside.empty()) throw DataError(path + ": a folder without data files (their names end in .soi, .csv, .jsonl, .cds, ...)");
+    std::ranges::sort(inside, natural_less);
+    files.insert(files.end(), inside.begin(), inside.end());
+  }
+  return files;
+}
+
+Dataset read_datasets(const std::vector<std::string>& named, const ReadOptions& options) {
+  const std::vector<std::string> paths = files_of(named);
   if (paths.size() == 1) return read_dataset(paths[0], options);
   // A voter may stand in several files, so voters are looked for when all are one.
   ReadOptions each = options;
@@ -110,10 +183,17 @@ Dataset read_datasets(const std::vector<std::string>& paths, const ReadOptions& 
   each.rows_are_voters = false;
   Joined joined;
   std::string column;
-  for (const std::string& path : paths) {
-    const Dataset part = read_dataset(path, each);
+  const auto add = [&](const Dataset& part) {
     if (column.empty()) column = part.voters.column;
     joined.add(part);
+  };
+  if (std::optional<std::vector<Dataset>> parts = read_shards(paths, each)) {
+    for (Dataset& part : *parts) {
+      add(part);
+      part = {};
+    }
+  } else {
+    for (const std::string& path : paths) add(read_dataset(path, each));
   }
   Dataset data = joined.finish();
   data.voters.column = column;

@@ -25,7 +25,9 @@ bool settle_components(FitRequest& request) {
 
 ChosenFit choose_and_fit(const FitRequest& request, const Run& run) {
   Dataset read;
-  if (request.data == nullptr) read = read_datasets(request.paths, request.reading);
+  ReadOptions reading = request.reading;
+  reading.ranks = run.ranks;
+  if (request.data == nullptr) read = read_datasets(request.paths, reading);
   const Dataset& data = request.data == nullptr ? read : *request.data;
   if (request.on_data) request.on_data(data);
   Run own = run;

@@ -29,8 +29,8 @@ const Family& family_of(const FitRequest& request) {
 }  // namespace
 
 bool goes_by(const FitRequest& request) {
-  return request.data == nullptr && !request.keep_data && request.paths.size() == 1 && request.reading.voter.empty() &&
-         request.reading.voters_file.empty() && !request.reading.rows_are_voters &&
+  return request.data == nullptr && !request.keep_data && request.paths.size() == 1 && files_of(request.paths).size() == 1 &&
+         request.reading.voter.empty() && request.reading.voters_file.empty() && !request.reading.rows_are_voters &&
          family_of(request).takes_stream(request.options);
 }
 
@@ -44,12 +44,14 @@ FitResult fit(const FitRequest& request, const Run& run) {
   if (request.data != nullptr) return with_facts(fitted(*request.data, run), {{}, request.data->source});
   if (goes_by(request) && run.ranks == nullptr) {
     const std::string folder = request.spool_folder.empty() ? "." : request.spool_folder;
-    RankingStream rankings = RankingStream::open(request.paths.front(), request.reading, folder);
+    RankingStream rankings = RankingStream::open(files_of(request.paths).front(), request.reading, folder);
     FitOutcome outcome = family.fit_stream(rankings, request.options, begun_now(run));
     if (request.on_data) request.on_data(rankings.head());
     return with_facts(std::move(outcome), {rankings.digest(), rankings.head().source});
   }
-  Dataset data = read_datasets(request.paths, request.reading);
+  ReadOptions reading = request.reading;
+  reading.ranks = run.ranks;
+  Dataset data = read_datasets(request.paths, reading);
   if (request.on_data) request.on_data(data);
   FitResult result = with_facts(fitted(data, begun_now(run)), facts_of(data));
   if (request.keep_data) result.kept = std::move(data);

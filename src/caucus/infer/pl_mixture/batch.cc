@@ -138,20 +138,28 @@ Blocks blocks_of_voters(const CastRankings& cast, std::size_t grain, std::size_t
 
 std::size_t rankings_at_once(std::size_t numbers_each) { return std::clamp<std::size_t>(16384 / numbers_each, 1, 64); }
 
+namespace {
+
+// Partial sums cost n K numbers per block: for many items and few rankings, fewer blocks.
+// Beyond 2^24 rankings there are more blocks, so that more than 64 cores have something to do.
+std::size_t grain_of(const Batch& batch) { return std::max<std::size_t>(1024, 4 * batch.num_items); }
+std::size_t most_blocks(const Batch& batch) { return std::clamp<std::size_t>(batch.count >> 18, 64, 1024); }
+
+}  // namespace
+
+Blocks pass_blocks(const Batch& batch) { return Blocks(batch.count, grain_of(batch), most_blocks(batch)); }
+
 PassSums run_pass(const Batch& batch, const PassInput& input, const Workers& workers) {
   const std::size_t size = batch.num_items * padded_components(input.num_components);
-  // Partial sums cost n K numbers per block: for many items and few rankings, fewer blocks.
-  // Beyond 2^24 rankings there are more blocks, so that more than 64 cores have something to do.
-  const std::size_t most = std::clamp<std::size_t>(batch.count >> 18, 64, 1024);
-  const std::size_t grain = std::max<std::size_t>(1024, 4 * batch.num_items);
   const CastRankings* const voters = input.voters;
-  const Blocks blocks = voters == nullptr ? Blocks(batch.count, grain, most) : blocks_of_voters(*voters, grain, most);
+  const Blocks blocks = voters == nullptr ? pass_blocks(batch) : blocks_of_voters(*voters, grain_of(batch), most_blocks(batch));
   const std::size_t work = voters == nullptr ? batch.items16.size() + batch.items32.size() : 2 * voters->ranking.size();
-  // What is written for each ranking must be written here.
+  // What is written for each ranking must be written here, and a journal has no room for it.
   const bool sums_only = input.posterior == nullptr && input.row_loglik == nullptr && input.logs == nullptr;
-  Workers used = sums_only ? workers : Workers(workers.threads);
-  if (work * input.num_components < least_pass_for_threads) used = 1;
-  return parallel_fold(
+  const bool rows_shared = input.own_rows || (voters != nullptr && input.row_loglik == nullptr && input.logs == nullptr);
+  Workers used = sums_only ? workers : rows_shared ? workers.without_journal() : Workers(workers.threads);
+  if (work * input.num_components < least_pass_for_threads && !input.own_rows) used = 1;
+  const PassSums total = parallel_fold(
       blocks, used,
       [&] {
         PassSums sums;
@@ -167,6 +175,8 @@ PassSums run_pass(const Batch& batch, const PassInput& input, const Workers& wor
         for (std::size_t i = 0; i < part.wins.size(); ++i) total.wins[i] += part.wins[i];
         for (std::size_t i = 0; i < part.exposure.size(); ++i) total.exposure[i] += part.exposure[i];
       });
+  if (input.posterior != nullptr && !input.own_rows) share_rows(blocks, used, input.posterior, input.num_components);
+  return total;
 }
 
 }  // namespace caucus::pl_mixture

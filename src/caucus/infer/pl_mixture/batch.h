@@ -85,7 +85,13 @@ struct PassInput {
   const double* shares = nullptr;
   const CastRankings* voters = nullptr;
   const double* voter_prior = nullptr;  // K for each voter, where they have weights of their own
+  // Several processes: each keeps the memberships of its own blocks only (pass_blocks). Otherwise all have all: those of voters are
+  // exchanged, those of rankings made by everybody.
+  bool own_rows = false;
 };
+
+// How a pass over the rankings of a batch is cut.
+Blocks pass_blocks(const Batch& batch);
 
 // One fused E-step and accumulation: O(total length * K). Fixed blocks, so the same bits on any number of threads.
 PassSums run_pass(const Batch& batch, const PassInput& input, const Workers& workers);

@@ -29,7 +29,7 @@ const std::vector<MethodInfo>& methods() {
       {"em-cml", "EM with the composite marginal likelihood of pairs in the M-step (Zhao, Liu & Xia 2020)", strict, true},
       {"em-gmm", "EM with a generalized method of moments on pairs in the M-step (Zhao, Villamil & Xia 2018)", strict, true},
       {"em-slsr", "stochastic EM with unweighted Luce spectral ranking (Liu et al. 2019)", strict, true},
-      {"spectral", "spectral clustering and least squares alone, no EM (Nguyen & Zhang 2023, Algorithm 3)", strict},
+      {"spectral", "spectral clustering and least squares alone, no EM (Nguyen & Zhang 2023, Algorithm 3)", strict, true},
       {"gibbs", "Bayesian mixture by Gibbs sampling with gamma priors (Mollica & Tardella 2017)", strict_voters}};
   return list;
 }

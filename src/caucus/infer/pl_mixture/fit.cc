@@ -44,6 +44,24 @@ std::vector<Pieces> pieces_at(const Objective& objective, const Parameters& para
   return find_pieces(objective, parameters, posterior, graph, one_ballot);
 }
 
+// Of the memberships of the own blocks, and of all processes together; what says nothing belongs to the groups by their weights.
+double entropy_of(const Objective& objective, const Parameters& parameters, std::span<const double> posterior) {
+  const std::span<const std::uint32_t> sources = objective.sources();
+  const RankingSet& rankings = objective.data().rankings;
+  const std::size_t num = objective.num_components();
+  const double telling = parallel_fold(
+      objective.blocks(), objective.workers().without_journal(), [] { return 0.0; },
+      [&](double& sum, std::size_t begin, std::size_t end) {
+        for (std::size_t r = begin; r < end; ++r) {
+          const double weight = rankings.weight(sources[r]);
+          sum += membership_entropy(posterior.subspan(sources[r] * num, num), std::span(&weight, 1), num);
+        }
+      },
+      [](double& total, double part) { total += part; });
+  const double silent = objective.silent_weight();
+  return silent > 0.0 ? telling + membership_entropy(parameters.weights, std::span(&silent, 1), num) : telling;
+}
+
 std::string list_items(const Dataset& data, const std::vector<std::size_t>& items) {
   std::vector<std::string> names;
   for (std::size_t i : items)
@@ -318,7 +336,7 @@ void finish_plain(Fit& fit, const Objective& objective, Solution solution) {
   // A fit that was stopped before its first step has no trace yet.
   if (result.trace.empty() || result.trace.back() != last.objective()) result.trace.push_back(last.objective());
   result.entropy = objective.by_voter() ? membership_entropy(objective.voter_memberships(parameters), data.voters.weights, num)
-                                        : membership_entropy(posterior, data.rankings.weights(), num);
+                                        : entropy_of(objective, parameters, posterior);
   for (std::size_t k = 0; k < num; ++k) {
     result.unbounded.push_back(pieces[k].unbounded());
     if (num == 1) break;  // said above
@@ -368,7 +386,14 @@ Result fit_data(const Dataset& data, const Options& options, const Run& run, con
   const bool voters = data.voters.share();
   const double size = voters ? effective_size(data.voters.weights) : effective_size(data.rankings);
   const double total = voters ? data.voters.total_weight() : data.rankings.total_weight();
-  Fit fit{data, options, run, known, structure, connectivity(data), size > 0.0 ? total / size : 1.0, {}};
+  Fit fit{data,
+          options,
+          run,
+          known,
+          structure,
+          connectivity(data, Workers(resolve_threads(run.threads), run.ranks, nullptr)),
+          size > 0.0 ? total / size : 1.0,
+          {}};
   fit.result.num_rankings = data.rankings.total_weight();
   if (voters || known != nullptr) fit.result.num_voters = data.voters.total_weight();
   choose_strength(fit);

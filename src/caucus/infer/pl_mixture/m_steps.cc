@@ -15,12 +15,18 @@ using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
 constexpr std::size_t largest_chain = 50;  // items; beyond, the product without the chain is quicker (n = 100: twice as quick)
+constexpr std::size_t largest_shared_chain = 256;  // beyond, partial chains of all blocks would be more than the rankings
 
-// visit(row of the batch, items, group) for every ranking of the batch.
+bool builds_chain(Chain chain, std::size_t num_items) {
+  return chain == Chain::explicit_chain || (chain == Chain::automatic && num_items <= largest_chain);
+}
+bool shares_chain(std::size_t num_items) { return num_items <= largest_shared_chain; }
+
+// visit(row of the batch, items, group) for the rankings [begin, end) of the batch.
 template <class Visit>
-void for_each_ranking(const Batch& batch, Visit&& visit) {
+void for_each_ranking(const Batch& batch, std::size_t begin, std::size_t end, Visit&& visit) {
   for (const Batch::Group& group : batch.groups) {
-    for (std::size_t r = group.first; r < group.first + group.count; ++r) {
+    for (std::size_t r = std::max(group.first, begin); r < std::min(group.first + group.count, end); ++r) {
       const std::size_t at = group.begin + (r - group.first) * group.length;
       if (batch.items32.empty())
         visit(r, batch.items16.data() + at, group);
@@ -62,39 +68,72 @@ void stage_sums(const Item* items, const Batch::Group& group, const std::vector<
 
 // What one pass over the rankings of a component says of the worths.
 struct ChainFlow {
-  std::vector<double> wins;   // per item: sum of q over its choices; also the flow into it where the masses are the worths
-  std::vector<double> out;    // per item: sum of q / S over the stages where it is there
-  std::vector<double> rates;  // q / S of every stage, in the order of the batch, where wanted
+  std::vector<double> wins;  // per item: sum of q over its choices; also the flow into it where the masses are the worths
+  std::vector<double> out;   // per item: sum of q / S over the stages where it is there
+  double everyone = 0.0;     // the same for all items, on the way
 };
+auto parts(IsA<ChainFlow> auto& flow) { return std::tie(flow.wins, flow.out, flow.everyone); }
 
-ChainFlow chain_flow(const Objective& objective, const Shares& shares, const std::vector<double>& worths, bool want_rates) {
+void add(std::vector<double>& total, const std::vector<double>& part) {
+  for (std::size_t i = 0; i < total.size(); ++i) total[i] += part[i];
+}
+
+// The stages of all rankings lie one after the other: where those of ranking r of a group begin.
+std::vector<std::size_t> first_stages(const Batch& batch) {
+  std::vector<std::size_t> first;
+  std::size_t next = 0;
+  for (const Batch::Group& group : batch.groups) {
+    first.push_back(next);
+    next += group.count * group.stages;
+  }
+  first.push_back(next);
+  return first;
+}
+std::size_t stage_of(const Batch& batch, const std::vector<std::size_t>& first, const Batch::Group& group, std::size_t r) {
+  return first[static_cast<std::size_t>(&group - batch.groups.data())] + (r - group.first) * group.stages;
+}
+
+// rates: q / S of every stage of the own blocks, where wanted.
+ChainFlow chain_flow(const Objective& objective, const Shares& shares, const std::vector<double>& worths,
+                     std::vector<double>* rates) {
   const Batch& batch = objective.batch();
   const std::size_t n = worths.size();
-  ChainFlow flow{std::vector<double>(n, 0.0), std::vector<double>(n, 0.0), {}};
-  if (want_rates) flow.rates.reserve(std::max(batch.items16.size(), batch.items32.size()));
   const double total = sum(worths);
-  double everyone = 0.0;
-  std::vector<double> left;
-  std::vector<char> mark(n);
-  for_each_ranking(batch, [&](std::size_t r, const auto* items, const Batch::Group& group) {
-    const double q = batch.weights[r] * shares.posterior[batch.source[r] * shares.num_components + shares.component];
-    if (!(q > 0.0)) return;
-    stage_sums(items, group, worths, total, left, mark);
-    for (double& s : left) s = q / s;
-    if (want_rates) flow.rates.insert(flow.rates.end(), left.begin(), left.end());
-    const double whole = sum(left);
-    double so_far = 0.0;
-    for (std::size_t p = 0; p < group.stages; ++p) {
-      so_far += left[p];
-      flow.wins[items[p]] += q;
-      flow.out[items[p]] += group.implicit ? so_far - whole : so_far;
-    }
-    if (group.implicit)
-      everyone += whole;
-    else
-      for (std::size_t p = group.stages; p < group.length; ++p) flow.out[items[p]] += whole;
-  });
-  for (double& value : flow.out) value = std::max(value + everyone, 0.0);
+  const std::vector<std::size_t> first = first_stages(batch);
+  if (rates != nullptr) rates->resize(first.back());
+  ChainFlow flow = parallel_fold(
+      pass_blocks(batch), objective.workers().without_journal(),
+      [&] {
+        return ChainFlow{std::vector<double>(n, 0.0), std::vector<double>(n, 0.0)};
+      },
+      [&](ChainFlow& part, std::size_t begin, std::size_t end) {
+        std::vector<double> left;
+        std::vector<char> mark(n);
+        for_each_ranking(batch, begin, end, [&](std::size_t r, const auto* items, const Batch::Group& group) {
+          const double q = batch.weights[r] * shares.posterior[batch.source[r] * shares.num_components + shares.component];
+          if (!(q > 0.0)) return;
+          stage_sums(items, group, worths, total, left, mark);
+          for (double& s : left) s = q / s;
+          if (rates != nullptr) std::ranges::copy(left, rates->data() + stage_of(batch, first, group, r));
+          const double whole = sum(left);
+          double so_far = 0.0;
+          for (std::size_t p = 0; p < group.stages; ++p) {
+            so_far += left[p];
+            part.wins[items[p]] += q;
+            part.out[items[p]] += group.implicit ? so_far - whole : so_far;
+          }
+          if (group.implicit)
+            part.everyone += whole;
+          else
+            for (std::size_t p = group.stages; p < group.length; ++p) part.out[items[p]] += whole;
+        });
+      },
+      [](ChainFlow& all, const ChainFlow& part) {
+        add(all.wins, part.wins);
+        add(all.out, part.out);
+        all.everyone += part.everyone;
+      });
+  for (double& value : flow.out) value = std::max(value + flow.everyone, 0.0);
   return flow;
 }
 
@@ -102,17 +141,21 @@ ChainFlow chain_flow(const Objective& objective, const Shares& shares, const std
 std::vector<double> flow_in(const Objective& objective, const Shares& shares, const std::vector<double>& rates,
                             const std::vector<double>& mass) {
   const Batch& batch = objective.batch();
-  std::vector<double> in(mass.size(), 0.0), there;
-  std::vector<char> mark(mass.size());
   const double total = sum(mass);
-  const double* rate = rates.data();
-  for_each_ranking(batch, [&](std::size_t r, const auto* items, const Batch::Group& group) {
-    if (!(batch.weights[r] * shares.posterior[batch.source[r] * shares.num_components + shares.component] > 0.0)) return;
-    stage_sums(items, group, mass, total, there, mark);
-    for (std::size_t p = 0; p < group.stages; ++p) in[items[p]] += there[p] * rate[p];
-    rate += group.stages;
-  });
-  return in;
+  const std::vector<std::size_t> first = first_stages(batch);
+  return parallel_fold(
+      pass_blocks(batch), objective.workers().without_journal(), [&] { return std::vector<double>(mass.size(), 0.0); },
+      [&](std::vector<double>& in, std::size_t begin, std::size_t end) {
+        std::vector<double> there;
+        std::vector<char> mark(mass.size());
+        for_each_ranking(batch, begin, end, [&](std::size_t r, const auto* items, const Batch::Group& group) {
+          if (!(batch.weights[r] * shares.posterior[batch.source[r] * shares.num_components + shares.component] > 0.0)) return;
+          stage_sums(items, group, mass, total, there, mark);
+          const double* const rate = rates.data() + stage_of(batch, first, group, r);
+          for (std::size_t p = 0; p < group.stages; ++p) in[items[p]] += there[p] * rate[p];
+        });
+      },
+      add);
 }
 
 // Transition rates, eq. (12): rate(i, j) = sum of q / S over the choices of j where i was there too. The last state is the item of
@@ -122,31 +165,37 @@ MatrixXd chain_rates(const Objective& objective, const Shares& shares, const std
   const std::size_t n = worths.size();
   const bool ghost = objective.strength() > 0.0;
   const auto size = static_cast<Index>(n + (ghost ? 1 : 0));
-  MatrixXd rate = MatrixXd::Zero(size, size);
-  std::vector<double> to_all(n, 0.0), left;
-  std::vector<char> mark(n);
   const double total = sum(worths);
-  for_each_ranking(batch, [&](std::size_t r, const auto* items, const Batch::Group& group) {
-    const double q = batch.weights[r] * shares.posterior[batch.source[r] * shares.num_components + shares.component];
-    if (!(q > 0.0)) return;
-    stage_sums(items, group, worths, total, left, mark);
-    for (std::size_t p = 0; p < group.stages; ++p) {
-      const double value = q / left[p];
-      double* column = rate.data() + items[p] * static_cast<std::size_t>(size);
-      if (group.implicit) {
-        // From everyone, but those who have left.
-        to_all[items[p]] += value;
-        for (std::size_t s = 0; s < p; ++s) column[items[s]] -= value;
-      } else {
-        for (std::size_t s = p + 1; s < group.length; ++s) column[items[s]] += value;
-      }
-    }
-  });
+  // Columns of rates between items, then from everyone to each.
+  const std::vector<double> sums = parallel_fold(
+      shares_chain(n) ? pass_blocks(batch) : Blocks(batch.count, batch.count + 1), objective.workers().without_journal(),
+      [&] { return std::vector<double>(n * (n + 1), 0.0); },
+      [&](std::vector<double>& part, std::size_t begin, std::size_t end) {
+        std::vector<double> left;
+        std::vector<char> mark(n);
+        double* const to_all = part.data() + n * n;
+        for_each_ranking(batch, begin, end, [&](std::size_t r, const auto* items, const Batch::Group& group) {
+          const double q = batch.weights[r] * shares.posterior[batch.source[r] * shares.num_components + shares.component];
+          if (!(q > 0.0)) return;
+          stage_sums(items, group, worths, total, left, mark);
+          for (std::size_t p = 0; p < group.stages; ++p) {
+            const double value = q / left[p];
+            double* column = part.data() + items[p] * n;
+            if (group.implicit) {
+              // From everyone, but those who have left.
+              to_all[items[p]] += value;
+              for (std::size_t s = 0; s < p; ++s) column[items[s]] -= value;
+            } else {
+              for (std::size_t s = p + 1; s < group.length; ++s) column[items[s]] += value;
+            }
+          }
+        });
+      },
+      add);
+  MatrixXd rate = MatrixXd::Zero(size, size);
   for (std::size_t j = 0; j < n; ++j) {
-    for (std::size_t i = 0; i < n; ++i) {
-      double& value = rate(static_cast<Index>(i), static_cast<Index>(j));
-      value = i == j ? 0.0 : std::max(value + to_all[j], 0.0);
-    }
+    for (std::size_t i = 0; i < n; ++i)
+      rate(static_cast<Index>(i), static_cast<Index>(j)) = i == j ? 0.0 : std::max(sums[j * n + i] + sums[n * n + j], 0.0);
     if (ghost) {
       const double value = objective.strength() / (worths[j] + std::exp(-largest));
       rate(static_cast<Index>(j), size - 1) = value;
@@ -173,10 +222,15 @@ VectorXd stationary(MatrixXd rate) {
 
 }  // namespace
 
+Objective::Whose memberships_for_lsr(const Objective& objective, Chain chain) {
+  const std::size_t n = objective.num_items();
+  return builds_chain(chain, n) && !shares_chain(n) ? Objective::Whose::all : Objective::Whose::own;
+}
+
 std::vector<double> weighted_gradient(const Objective& objective, const Shares& shares, std::span<const double> utilities) {
   double largest = 0.0;
   const std::vector<double> worths = worths_of(utilities, largest);
-  const ChainFlow flow = chain_flow(objective, shares, worths, false);
+  const ChainFlow flow = chain_flow(objective, shares, worths, nullptr);
   std::vector<double> gradient(utilities.size());
   for (std::size_t i = 0; i < gradient.size(); ++i) {
     gradient[i] = flow.wins[i] - worths[i] * flow.out[i];
@@ -189,11 +243,12 @@ void weighted_lsr(const Objective& objective, const Shares& shares, Chain chain,
                   std::span<double> utilities) {
   const std::size_t n = utilities.size();
   const bool ghost = objective.strength() > 0.0;
-  const bool build = chain == Chain::explicit_chain || (chain == Chain::automatic && n <= largest_chain);
+  const bool build = builds_chain(chain, n);
   for (int step = 0; step < max_steps; ++step) {
     double largest = 0.0;
     const std::vector<double> worths = worths_of(utilities, largest);
-    const ChainFlow own = chain_flow(objective, shares, worths, !build);
+    std::vector<double> rates;
+    const ChainFlow own = chain_flow(objective, shares, worths, build ? nullptr : &rates);
     double choices = 0.0, steepest = 0.0;
     for (std::size_t i = 0; i < n; ++i) {
       double slope = own.wins[i] - worths[i] * own.out[i];
@@ -214,7 +269,7 @@ void weighted_lsr(const Objective& objective, const Shares& shares, Chain chain,
       std::vector<double> mass = worths;
       double first = 0.0;
       for (int iteration = 0; iteration < 50; ++iteration) {
-        const std::vector<double> arriving = iteration == 0 ? own.wins : flow_in(objective, shares, own.rates, mass);
+        const std::vector<double> arriving = iteration == 0 ? own.wins : flow_in(objective, shares, rates, mass);
         double change = 0.0;
         for (std::size_t i = 0; i < n; ++i) {
           double in = arriving[i], out = own.out[i];
@@ -243,7 +298,7 @@ std::vector<MatrixXd> pair_counts(const Objective& objective, std::span<const do
   const std::size_t n = objective.num_items();
   std::vector<MatrixXd> above(num, MatrixXd::Zero(static_cast<Index>(n), static_cast<Index>(n)));
   std::vector<VectorXd> over_rest(num, VectorXd::Zero(static_cast<Index>(n)));
-  for_each_ranking(batch, [&](std::size_t r, const auto* items, const Batch::Group& group) {
+  for_each_ranking(batch, 0, batch.count, [&](std::size_t r, const auto* items, const Batch::Group& group) {
     for (std::size_t k = 0; k < num; ++k) {
       const double q = batch.weights[r] * posterior[batch.source[r] * num + k];
       if (!(q > 0.0)) continue;

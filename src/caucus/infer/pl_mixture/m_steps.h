@@ -25,6 +25,9 @@ struct Shares {
 void weighted_lsr(const Objective& objective, const Shares& shares, Chain chain, int max_steps, double tolerance,
                   std::span<double> utilities);
 
+// Several processes share the sums over rankings; whose memberships each of them needs.
+Objective::Whose memberships_for_lsr(const Objective& objective, Chain chain);
+
 // Wins minus expected wins of the weighted log-likelihood, pseudo-comparisons included: its gradient.
 std::vector<double> weighted_gradient(const Objective& objective, const Shares& shares, std::span<const double> utilities);
 

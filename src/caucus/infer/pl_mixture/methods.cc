@@ -132,7 +132,8 @@ class Driver {
   Point at(Parameters parameters) {
     Point point;
     point.parameters = std::move(parameters);
-    point.evaluation = objective_.evaluate(point.parameters, method_ == Method::emm ? nullptr : &point.posterior);
+    const Objective::Whose whose = method_ == Method::em_lsr ? memberships_for_lsr(objective_, chain_) : Objective::Whose::all;
+    point.evaluation = objective_.evaluate(point.parameters, method_ == Method::emm ? nullptr : &point.posterior, whose);
     ++solution_.iterations;
     return point;
   }

@@ -100,6 +100,13 @@ std::vector<double> Objective::weight_curvature(const Evaluation& at, const Para
   return logit_ != nullptr ? logit_->curvature(parameters.gamma) : at.responsibility;
 }
 
+Blocks Objective::blocks() const { return has_ties() ? Blocks(tie_batch_->count(), 256) : pass_blocks(*batch_); }
+
+std::span<const std::uint32_t> Objective::sources() const {
+  if (has_ties()) return tie_batch_->source;
+  return {batch_->source.data(), batch_->source.size()};
+}
+
 double Objective::stored_numbers(double tie_cost) const {
   if (!has_ties()) return static_cast<double>(data_->rankings.items().size());
   double polynomials = 1.0;
@@ -107,12 +114,12 @@ double Objective::stored_numbers(double tie_cost) const {
   return static_cast<double>(tie_batch_->items.size()) * (1.0 + tie_cost * polynomials);
 }
 
-Evaluation Objective::evaluate(const Parameters& parameters, std::vector<double>* posterior) const {
+Evaluation Objective::evaluate(const Parameters& parameters, std::vector<double>* posterior, Whose whose) const {
   const bool strict = !by_voter_ && !has_ties();
   if (strict && posterior != nullptr) posterior->resize(data_->rankings.size() * num_components_);
   Evaluation evaluation = by_voter_              ? evaluate_voters(parameters, posterior)
                           : has_ties()           ? evaluate_ties(parameters, posterior, nullptr)
-                          : posterior != nullptr ? evaluate_strict(parameters, *posterior, nullptr)
+                          : posterior != nullptr ? evaluate_strict(parameters, *posterior, nullptr, whose)
                                                  : evaluate_strict(parameters, {}, nullptr);
   add_penalty(parameters, evaluation);
   return evaluation;
@@ -127,7 +134,7 @@ Evaluation Objective::evaluate_all(const Parameters& parameters, Buffer<double>&
   }
   if (posterior.size() != data_->rankings.size() * num_components_)
     posterior = scratch_array<double>(data_->rankings.scratch(), data_->rankings.size() * num_components_);
-  Evaluation evaluation = evaluate_strict(parameters, {posterior.data(), posterior.size()}, nullptr);
+  Evaluation evaluation = evaluate_strict(parameters, {posterior.data(), posterior.size()}, nullptr, Whose::own);
   add_penalty(parameters, evaluation);
   return evaluation;
 }
@@ -172,7 +179,8 @@ Evaluation evaluation_of(const PassSums& sums, std::span<const double> worths, s
   return result;
 }
 
-Evaluation Objective::evaluate_strict(const Parameters& parameters, std::span<double> posterior, std::vector<double>* rows) const {
+Evaluation Objective::evaluate_strict(const Parameters& parameters, std::span<double> posterior, std::vector<double>* rows,
+                                      Whose whose) const {
   const std::size_t num = num_components_;
   const std::vector<double> worths = lane_worths(parameters);
   const std::vector<double> prior = lane_prior(parameters);
@@ -184,6 +192,7 @@ Evaluation Objective::evaluate_strict(const Parameters& parameters, std::span<do
   if (!posterior.empty()) {
     if (!in_order) kept = scratch_array<double>(data_->rankings.scratch(), batch_->count * num);
     input.posterior = in_order ? posterior.data() : kept.data();
+    input.own_rows = whose == Whose::own;
   }
   if (rows != nullptr) {
     row_kept.resize(batch_->count);
@@ -191,9 +200,12 @@ Evaluation Objective::evaluate_strict(const Parameters& parameters, std::span<do
   }
   Evaluation result = evaluation_of(run_pass(*batch_, input, workers_), worths, num);
   if (!posterior.empty() && !in_order) {
-    for (std::size_t i = 0; i < data_->rankings.size(); ++i)
-      for (std::size_t k = 0; k < num; ++k) posterior[i * num + k] = parameters.weights[k];
-    for (std::size_t r = 0; r < batch_->count; ++r)
+    const auto [first, last] =
+        whose == Whose::own ? own_range(pass_blocks(*batch_), workers_) : std::pair(std::size_t{0}, batch_->count);
+    if (last - first == batch_->count)
+      for (std::size_t i = 0; i < data_->rankings.size(); ++i)
+        for (std::size_t k = 0; k < num; ++k) posterior[i * num + k] = parameters.weights[k];
+    for (std::size_t r = first; r < last; ++r)
       for (std::size_t k = 0; k < num; ++k) posterior[batch_->source[r] * num + k] = kept[r * num + k];
   }
   if (rows != nullptr) {
@@ -228,7 +240,7 @@ Evaluation Objective::tie_pass(const Parameters& parameters, const CastRankings*
                        .row_loglik = rows,
                        .voters = voters,
                        .voter_log_prior = voter_log_prior};
-  TieSums sums = run_tie_pass(*tie_batch_, input, workers_.threads);
+  TieSums sums = run_tie_pass(*tie_batch_, input, workers_);
   Evaluation result;
   result.loglik = sums.loglik;
   result.responsibility.assign(sums.responsibility.begin(), sums.responsibility.begin() + static_cast<std::ptrdiff_t>(num));

@@ -30,6 +30,10 @@ struct Evaluation {
   double objective() const { return loglik + penalty; }
 };
 
+auto parts(IsA<Evaluation> auto& e) {
+  return std::tie(e.loglik, e.penalty, e.responsibility, e.wins, e.expected, e.tie_expected, e.memberships);
+}
+
 // exp(utility - the component's largest), and the weights: all components side by side as the batch kernels want them.
 std::vector<double> lane_worths(const Parameters& parameters);
 std::vector<double> lane_prior(const Parameters& parameters);
@@ -59,9 +63,15 @@ class Objective {
   // What a pass touches for one component: items, with ties times 1 + tie_cost for each symmetric polynomial they enter.
   double stored_numbers(double tie_cost) const;
 
-  // posterior, if given, receives the memberships: K numbers per distinct ranking of the data set.
-  Evaluation evaluate(const Parameters& parameters, std::vector<double>* posterior = nullptr) const;
-  // The same into an array that lies where the rankings do (data/scratch.h): they may be too many for memory.
+  // Rankings that say something are passed over in an order of their own, cut into blocks; sources()[r] is the r-th of them.
+  Blocks blocks() const;
+  std::span<const std::uint32_t> sources() const;
+
+  // posterior, if given, receives the memberships: K numbers per distinct ranking of the data set. Whose::own: where several
+  // processes share the passes over strict rankings, those of the own blocks suffice.
+  enum class Whose { all, own };
+  Evaluation evaluate(const Parameters& parameters, std::vector<double>* posterior = nullptr, Whose whose = Whose::all) const;
+  // The same for the own blocks, into an array that lies where the rankings do (data/scratch.h): they may be too many for memory.
   Evaluation evaluate_all(const Parameters& parameters, Buffer<double>& posterior) const;
   // log P of every distinct ranking.
   std::vector<double> row_logliks(const Parameters& parameters) const;
@@ -110,7 +120,8 @@ class Objective {
   Evaluation tie_pass(const Parameters& parameters, const CastRankings* voters, const double* voter_log_prior, double* posterior,
                       double* rows) const;
   // posterior: K numbers per distinct ranking.
-  Evaluation evaluate_strict(const Parameters& parameters, std::span<double> posterior, std::vector<double>* rows) const;
+  Evaluation evaluate_strict(const Parameters& parameters, std::span<double> posterior, std::vector<double>* rows,
+                             Whose whose = Whose::all) const;
   void count_voters();
   void add_penalty(const Parameters& parameters, Evaluation& evaluation) const;
 

@@ -9,12 +9,38 @@ namespace caucus::pl_mixture {
 
 namespace {
 
+// Pairs of items that a ranking lists one after the other within a piece, ascending, with the weight of such rankings.
+struct Links {
+  std::vector<ItemId> first, second;
+  std::vector<double> weight;
+
+  std::pair<ItemId, ItemId> pair(std::size_t j) const { return {first[j], second[j]}; }
+  void add(std::pair<ItemId, ItemId> pair, double value) {
+    first.push_back(pair.first);
+    second.push_back(pair.second);
+    weight.push_back(value);
+  }
+  static Links merged(const Links& one, const Links& two) {
+    Links all;
+    for (std::size_t a = 0, b = 0; a < one.weight.size() || b < two.weight.size();) {
+      const bool from_one = b == two.weight.size() || (a < one.weight.size() && one.pair(a) <= two.pair(b));
+      const bool from_two = a == one.weight.size() || (b < two.weight.size() && two.pair(b) <= one.pair(a));
+      all.add(from_one ? one.pair(a) : two.pair(b), (from_one ? one.weight[a] : 0.0) + (from_two ? two.weight[b] : 0.0));
+      a += from_one ? 1 : 0;
+      b += from_two ? 1 : 0;
+    }
+    return all;
+  }
+};
+auto parts(IsA<Links> auto& links) { return std::tie(links.first, links.second, links.weight); }
+
 // Comparisons of a component, walked once for the cuts and once for the links.
 class ComponentComparisons {
  public:
   ComponentComparisons(const Objective& objective, const Parameters& parameters, std::span<const double> posterior,
                        double one_ballot, std::size_t k)
       : data_(objective.data()),
+        objective_(objective),
         posterior_(posterior),
         one_ballot_(one_ballot),
         num_(parameters.num_components()),
@@ -31,9 +57,28 @@ class ComponentComparisons {
   std::vector<std::size_t> segments() const {
     const std::size_t n = rank_.size();
     // At a stage where the best item there has rank b and one of rank r > b is chosen, every cut between them is crossed.
-    std::vector<double> starts(n + 1, 0.0);
+    const std::vector<double> starts = parallel_fold(
+        objective_.blocks(), objective_.workers().without_journal(), [&] { return std::vector<double>(n + 1, 0.0); },
+        [&](std::vector<double>& part, std::size_t begin, std::size_t end) { add_starts(begin, end, part); },
+        [](std::vector<double>& total, const std::vector<double>& part) {
+          for (std::size_t r = 0; r < total.size(); ++r) total[r] += part[r];
+        });
+    const std::vector<bool> runs_off = tied_cuts();
+    std::vector<std::size_t> segment(n, 0);
+    double crossing = 0.0;
+    std::size_t current = 0;
+    for (std::size_t r = 0; r < n; ++r) {
+      segment[by_rank_[r]] = current;
+      crossing += starts[r];
+      if (crossing < few_comparisons || runs_off[r]) ++current;
+    }
+    return segment;
+  }
+  // Of a block of rankings.
+  void add_starts(std::size_t first, std::size_t last, std::vector<double>& starts) const {
+    const std::size_t n = rank_.size();
     std::vector<std::size_t> listed_in(n, 0), best_left;
-    for_each_ranking([&](std::size_t i, RankingView ranking, double weight) {
+    for_each_ranking(first, last, [&](std::size_t i, RankingView ranking, double weight) {
       std::size_t best = n;
       if (data_.unranked == Unranked::last && ranking.size() < n) {
         for (ItemId item : ranking.items()) listed_in[item] = i + 1;
@@ -51,16 +96,6 @@ class ComponentComparisons {
         begin += group.size();
       });
     });
-    const std::vector<bool> runs_off = tied_cuts();
-    std::vector<std::size_t> segment(n, 0);
-    double crossing = 0.0;
-    std::size_t current = 0;
-    for (std::size_t r = 0; r < n; ++r) {
-      segment[by_rank_[r]] = current;
-      crossing += starts[r];
-      if (crossing < few_comparisons || runs_off[r]) ++current;
-    }
-    return segment;
   }
 
   // With ties a cut may be crossed and the items above it still run off, the strengths of ties with them: cut r (after the item of
@@ -72,7 +107,7 @@ class ComponentComparisons {
     if (!data_.rankings.has_ties()) return runs_off;
     std::vector<std::size_t> orders{1};
     std::size_t length = 0;
-    for_each_ranking([&](std::size_t, RankingView ranking, double) {
+    for_each_ranking(0, sources_.size(), [&](std::size_t, RankingView ranking, double) {
       ranking.for_each_group([&](std::span<const ItemId> group) {
         if (std::ranges::find(orders, group.size()) == orders.end()) orders.push_back(group.size());
       });
@@ -89,10 +124,28 @@ class ComponentComparisons {
     if (data_.unranked == Unranked::last) return piece;
     constexpr double weakest_link = 1e-3 * few_comparisons;
     const std::size_t n = piece.size();
+    const Links links = parallel_fold(
+        objective_.blocks(), objective_.workers().without_journal(), [] { return Links{}; },
+        [&](Links& part, std::size_t begin, std::size_t end) { part = links_of(begin, end, piece); },
+        [](Links& total, const Links& part) { total = Links::merged(total, part); });
+    std::vector<std::size_t> root(n);
+    std::iota(root.begin(), root.end(), std::size_t{0});
+    const auto find = [&](std::size_t i) {
+      while (root[i] != i) i = root[i] = root[root[i]];
+      return i;
+    };
+    for (std::size_t j = 0; j < links.weight.size(); ++j)
+      if (links.weight[j] >= weakest_link) root[find(links.second[j])] = find(links.first[j]);
+    for (std::size_t i = 0; i < n; ++i) root[i] = find(i);
+    return root;
+  }
+
+ private:
+  Links links_of(std::size_t first, std::size_t last, const std::vector<std::size_t>& piece) const {
     std::map<std::pair<ItemId, ItemId>, double> links;
-    std::vector<ItemId> last_of_piece(n);
-    std::vector<std::size_t> seen_in(n, 0);
-    for_each_ranking([&](std::size_t i, RankingView ranking, double weight) {
+    std::vector<ItemId> last_of_piece(piece.size());
+    std::vector<std::size_t> seen_in(piece.size(), 0);
+    for_each_ranking(first, last, [&](std::size_t i, RankingView ranking, double weight) {
       for (ItemId item : ranking.items()) {
         const std::size_t own = piece[item];
         if (seen_in[own] == i + 1) links[std::minmax(last_of_piece[own], item)] += weight;
@@ -100,19 +153,11 @@ class ComponentComparisons {
         last_of_piece[own] = item;
       }
     });
-    std::vector<std::size_t> root(n);
-    std::iota(root.begin(), root.end(), std::size_t{0});
-    const auto find = [&](std::size_t i) {
-      while (root[i] != i) i = root[i] = root[root[i]];
-      return i;
-    };
-    for (const auto& [pair, weight] : links)
-      if (weight >= weakest_link) root[find(pair.second)] = find(pair.first);
-    for (std::size_t i = 0; i < n; ++i) root[i] = find(i);
-    return root;
+    Links result;
+    for (const auto& [pair, weight] : links) result.add(pair, weight);
+    return result;
   }
 
- private:
   // Is there an e with e_t - e_s <= |T and B| / s - min(t, |R and B|) / t for every choice of T, s = |T|, from R and every order t
   // up to |R|, where B are the items to rank r? Such bounds on differences can be met unless they add up to less than zero around a
   // cycle.
@@ -121,7 +166,7 @@ class ComponentComparisons {
     std::vector<double> bound(num * num, infinity);
     // What is left out weighs less than the comparisons that count as none.
     const double least = few_comparisons / static_cast<double>(data_.rankings.size());
-    for_each_ranking([&](std::size_t, RankingView ranking, double weight) {
+    for_each_ranking(0, sources_.size(), [&](std::size_t, RankingView ranking, double weight) {
       if (weight < least) return;
       std::size_t left = ranking.size(), above = 0;
       for (ItemId item : ranking.items()) above += rank_[item] <= r ? 1 : 0;
@@ -149,14 +194,19 @@ class ComponentComparisons {
     return true;
   }
 
+  // Those that say something, in the order of a pass: of the others nothing follows here.
   template <class Visit>
-  void for_each_ranking(Visit&& visit) const {
-    for (std::size_t i = 0; i < data_.rankings.size(); ++i)
+  void for_each_ranking(std::size_t begin, std::size_t end, Visit&& visit) const {
+    for (std::size_t r = begin; r < end; ++r) {
+      const std::size_t i = sources_[r];
       if (const double weight = data_.rankings.weight(i) / one_ballot_ * posterior_[i * num_ + k_]; weight > 0.0)
         visit(i, data_.rankings[i], weight);
+    }
   }
 
   const Dataset& data_;
+  const Objective& objective_;
+  std::span<const std::uint32_t> sources_ = objective_.sources();
   std::span<const double> posterior_;
   double one_ballot_;
   std::size_t num_, k_;

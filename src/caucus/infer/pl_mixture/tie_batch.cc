@@ -46,13 +46,16 @@ TieBatch make_tie_batch(const Dataset& data, std::vector<int> orders) {
   return batch;
 }
 
-TieSums run_tie_pass(const TieBatch& batch, const TieInput& input, int threads) {
+TieSums run_tie_pass(const TieBatch& batch, const TieInput& input, const Workers& workers) {
   const std::size_t lanes = padded_components(input.num_components), size = batch.num_items * lanes;
   // Partial sums cost n K numbers per block: for many items and few rankings, fewer blocks.
   const std::size_t grain = std::max<std::size_t>(256, batch.num_items);
   const Blocks blocks = input.voters == nullptr ? Blocks(batch.count(), grain) : blocks_of_voters(*input.voters, grain, 64);
-  return parallel_fold(
-      blocks, threads,
+  // What is kept of each ranking or voter goes to all; a journal has no room for it.
+  const bool sums_only = input.posterior == nullptr && input.row_loglik == nullptr;
+  Workers used = sums_only ? workers : workers.without_journal();
+  TieSums total = parallel_fold(
+      blocks, used,
       [&] {
         TieSums sums;
         sums.responsibility.assign(lanes, 0.0);
@@ -72,6 +75,9 @@ TieSums run_tie_pass(const TieBatch& batch, const TieInput& input, int threads) 
         add(total.expected, part.expected);
         add(total.tie_expected, part.tie_expected);
       });
+  if (input.posterior != nullptr) share_rows(blocks, used, input.posterior, input.num_components);
+  if (input.row_loglik != nullptr) share_rows(blocks, used, input.row_loglik, 1);
+  return total;
 }
 
 }  // namespace caucus::pl_mixture

@@ -45,8 +45,11 @@ struct TieSums {
   std::vector<double> wins, expected;  // [i * lanes + k]
   std::vector<double> tie_expected;    // [order]
 };
+auto parts(IsA<TieSums> auto& sums) {
+  return std::tie(sums.loglik, sums.responsibility, sums.wins, sums.expected, sums.tie_expected);
+}
 
 // One E-step and accumulation: O(total length * sum of orders * K). Fixed blocks, so the same bits on any number of threads.
-TieSums run_tie_pass(const TieBatch& batch, const TieInput& input, int threads);
+TieSums run_tie_pass(const TieBatch& batch, const TieInput& input, const Workers& workers);
 
 }  // namespace caucus::pl_mixture

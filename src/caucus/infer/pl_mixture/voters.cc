@@ -75,13 +75,23 @@ std::vector<double> component_logs(const Batch& batch, const Parameters& paramet
   return logs;
 }
 
-SharedSums add_shares(const Batch& batch, const Parameters& parameters, std::span<const double> shares, int threads) {
+SharedSums add_shares(const Batch& batch, const Parameters& parameters, std::span<const double> shares, const Workers& workers) {
   const std::size_t num = parameters.num_components();
   const std::vector<double> worths = lane_worths(parameters);
   Evaluation sums = evaluation_of(
-      run_pass(batch, {.worths = worths, .prior = {}, .num_components = num, .shares = shares.data()}, threads), worths, num);
+      run_pass(batch, {.worths = worths, .prior = {}, .num_components = num, .shares = shares.data()}, workers), worths, num);
   return {std::move(sums.wins), std::move(sums.expected)};
 }
+
+namespace {
+
+struct StepSums {
+  double loglik = 0.0;
+  std::vector<double> responsibility;
+};
+auto parts(IsA<StepSums> auto& sums) { return std::tie(sums.loglik, sums.responsibility); }
+
+}  // namespace
 
 Objective::VoterStep Objective::voter_step(std::span<const double> logs, std::span<const double> log_weights) const {
   const Voters& voters = data_->voters;
@@ -90,17 +100,14 @@ Objective::VoterStep Objective::voter_step(std::span<const double> logs, std::sp
   VoterStep step;
   step.memberships.resize(count * num);
   step.responsibility.assign(num, 0.0);
-  struct Sums {
-    double loglik = 0.0;
-    std::vector<double> responsibility;
-  };
-  const int threads = voters.rankings.other.size() * num < least_pass_for_threads ? 1 : workers_.threads;
-  const Sums sums = parallel_fold(
-      Blocks(count), threads,
+  const Workers used = voters.rankings.other.size() * num < least_pass_for_threads ? Workers(1) : workers_.without_journal();
+  const Blocks blocks(count);
+  const StepSums sums = parallel_fold(
+      blocks, used,
       [&] {
-        return Sums{0.0, std::vector<double>(num, 0.0)};
+        return StepSums{0.0, std::vector<double>(num, 0.0)};
       },
-      [&](Sums& part, std::size_t begin, std::size_t end) {
+      [&](StepSums& part, std::size_t begin, std::size_t end) {
         for (std::size_t v = begin; v < end; ++v) {
           double* const joint = &step.memberships[v * num];
           for (std::size_t k = 0; k < num; ++k) joint[k] = log_weights[own ? v * num + k : k];
@@ -119,10 +126,11 @@ Objective::VoterStep Objective::voter_step(std::span<const double> logs, std::sp
           }
         }
       },
-      [](Sums& total, const Sums& part) {
+      [](StepSums& total, const StepSums& part) {
         total.loglik += part.loglik;
         for (std::size_t k = 0; k < total.responsibility.size(); ++k) total.responsibility[k] += part.responsibility[k];
       });
+  share_rows(blocks, used, step.memberships.data(), num);
   step.loglik = sums.loglik;
   step.responsibility = sums.responsibility;
   return step;
@@ -133,9 +141,9 @@ std::vector<double> Objective::shares_of_rankings(std::span<const double> member
   const std::size_t num = num_components_;
   std::vector<double> shares(data_->rankings.size() * num, 0.0);
   const Blocks blocks(data_->rankings.size());
-  const int threads = voters.rankings.other.size() * num < least_pass_for_threads ? 1 : workers_.threads;
-  parallel_for(blocks.count(), threads, [&](std::size_t b) {
-    for (std::size_t i = blocks.begin(b); i < blocks.end(b); ++i) {
+  const Workers used = voters.rankings.other.size() * num < least_pass_for_threads ? Workers(1) : workers_;
+  parallel_fill(blocks, used, shares.data(), num, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
       double* const share = &shares[i * num];
       for (std::size_t j = voters.casters.begin[i]; j < voters.casters.begin[i + 1]; ++j) {
         const std::size_t v = voters.casters.other[j];
@@ -157,9 +165,9 @@ std::vector<double> Objective::ranking_logs(const Parameters& parameters) const 
     return logs;
   }
   const Blocks blocks(rankings.size(), 64);
-  parallel_for(blocks.count(), workers_.threads, [&](std::size_t b) {
+  parallel_fill(blocks, workers_, logs.data(), num, [&](std::size_t begin, std::size_t end) {
     TiedWalk walk(*this, parameters);
-    for (std::size_t i = blocks.begin(b); i < blocks.end(b); ++i)
+    for (std::size_t i = begin; i < end; ++i)
       for (std::size_t k = walk.begin(i) ? 0 : num; k < num; ++k) logs[i * num + k] = walk.log_prob(k);
   });
   return logs;
@@ -170,7 +178,7 @@ void Objective::add_ranking_shares(const Parameters& parameters, std::span<const
   if (!has_ties()) {
     std::vector<double> of_batch(batch_->count * num);
     for (std::size_t r = 0; r < batch_->count; ++r) std::copy_n(&shares[batch_->source[r] * num], num, &of_batch[r * num]);
-    SharedSums sums = add_shares(*batch_, parameters, of_batch, workers_.threads);
+    SharedSums sums = add_shares(*batch_, parameters, of_batch, workers_.without_journal());
     evaluation.wins = std::move(sums.wins);
     evaluation.expected = std::move(sums.expected);
     return;
@@ -183,7 +191,7 @@ void Objective::add_ranking_shares(const Parameters& parameters, std::span<const
     return e;
   };
   Evaluation sums = parallel_fold(
-      Blocks(data_->rankings.size(), 64), workers_.threads, zero,
+      Blocks(data_->rankings.size(), 64), workers_.without_journal(), zero,
       [&](Evaluation& e, std::size_t begin, std::size_t end) {
         TiedWalk walk(*this, parameters);
         for (std::size_t i = begin; i < end; ++i)

@@ -21,7 +21,7 @@ std::vector<double> component_logs(const Batch& batch, const Parameters& paramet
 struct SharedSums {
   std::vector<double> wins, expected;
 };
-SharedSums add_shares(const Batch& batch, const Parameters& parameters, std::span<const double> shares, int threads);
+SharedSums add_shares(const Batch& batch, const Parameters& parameters, std::span<const double> shares, const Workers& workers);
 
 // From a group for each voter: log odds of winning in the pairs of the rankings that a group's voters cast.
 Parameters labelled_voters_start(const Objective& objective, std::span<const std::uint32_t> labels);
