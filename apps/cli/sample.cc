@@ -67,7 +67,7 @@ void run_sample(const Flags& flags, Context& context) {
   empty.items = loaded.model->items();
   const Format format = options.format == Format::automatic ? format_for_writing(flags.out, empty) : options.format;
   const bool by_line = format == Format::jsonl;
-  constexpr std::size_t piece = 64 * SampleRequest::block;
+  const std::size_t piece = by_line ? SampleRequest::block : 64 * SampleRequest::block;
 
   std::unique_ptr<FileWriter> labels;
   if (!flags.labels.empty()) {
@@ -78,7 +78,7 @@ void run_sample(const Flags& flags, Context& context) {
   std::size_t row = 0;
   Dataset all;
   RankingSetBuilder gathered(Scratch{flags.out == "-" ? std::string() : folder_of(flags.out)});
-  gathered.expect_rows(flags.request.count);
+  if (!by_line) gathered.expect_rows(flags.request.count);
   do {
     request.first = row;
     request.count = std::min(piece, flags.request.count - row);

@@ -111,7 +111,7 @@ class Loader {
   template <class T>
     requires requires(T& value) { parts(value); }
   void get(T& value) {
-    std::apply([this](auto&... one) { (get(one), ...); }, parts(value));
+    std::apply([this](auto&... one) { (this->get(one), ...); }, parts(value));
   }
 
   std::string bytes_;
