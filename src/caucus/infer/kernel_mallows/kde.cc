@@ -20,7 +20,7 @@ namespace caucus::kernel_mallows {
 namespace {
 constexpr double smallest_theta = 1e-3;
 // The model is the ballots: to write them takes as long, and belongs to the time limit.
-constexpr double seconds_to_write_a_ballot = 2e-6;
+constexpr double seconds_to_write_a_ballot = 3e-6;
 }  // namespace
 
 double leave_one_out(const RankingSet& rankings, std::size_t num_items, double theta, std::span<const std::size_t> left_out,
