@@ -279,6 +279,27 @@ nlohmann::ordered_json agreement_json(const MembershipAgreement& agreement) {
           {"calibration", curve}};
 }
 
+std::string agreement_text(const MembershipAgreement& agreement) {
+  return fmt::format(
+      "Against the known groups: {:.2f} % of the rows in another group, adjusted Rand index {:.4f}, variation of information "
+      "{:.4f} "
+      "nats; memberships are off by {:.3f} on average",
+      100.0 * agreement.misclassification, agreement.adjusted_rand, agreement.variation_of_information,
+      agreement.calibration_error);
+}
+
+// Memberships against the groups that a file tells, by voter where both know voters by name, else by row.
+MembershipAgreement agreement_with(const std::string& truth, const Dataset& data, const Units& units,
+                                   const std::vector<double>& posterior, std::size_t num_groups) {
+  if (units.named && units.voters) return membership_agreement(posterior, num_groups, read_voter_truth(truth, data));
+  std::vector<double> by_row;
+  for (std::size_t row = 0; row < data.rankings.num_rows(); ++row) {
+    const auto own = std::span(posterior).subspan(units.of_row(row) * num_groups, num_groups);
+    by_row.insert(by_row.end(), own.begin(), own.end());
+  }
+  return membership_agreement(by_row, num_groups, read_truth(truth, data));
+}
+
 void run_assign(const ScoreFlags& flags, Context& context) {
   const bool text = wants_text(context, {flags.out});
   const LoadedModel loaded = load_model(flags.model);
@@ -314,18 +335,7 @@ void run_assign(const ScoreFlags& flags, Context& context) {
   };
   const double total = units.total;
   std::optional<MembershipAgreement> agreement;
-  if (!flags.truth.empty()) {
-    if (units.named && units.voters) {
-      agreement = membership_agreement(posterior, k, read_voter_truth(flags.truth, data));
-    } else {
-      std::vector<double> by_row;
-      for (std::size_t row = 0; row < data.rankings.num_rows(); ++row) {
-        const auto own = of_unit(units.of_row(row));
-        by_row.insert(by_row.end(), own.begin(), own.end());
-      }
-      agreement = membership_agreement(by_row, k, read_truth(flags.truth, data));
-    }
-  }
+  if (!flags.truth.empty()) agreement = agreement_with(flags.truth, data, units, posterior, k);
   std::optional<GroupShares> shares;
   if (!flags.by.empty())
     shares = units.voters ? voter_shares(data, posterior, k, flags.by) : group_shares(data, posterior, k, flags.by);
@@ -363,12 +373,7 @@ void run_assign(const ScoreFlags& flags, Context& context) {
     if (shares) print(show_shares(*shares, loaded.facts.group_names, k, context));
   }
   note_written(context, "Memberships", flags.out);
-  if (agreement && !context.json)
-    note(context, fmt::format("Against the known groups: {:.2f} % of the rows in another group, adjusted Rand index {:.4f}, "
-                              "variation of information {:.4f} nats; "
-                              "memberships are off by {:.3f} on average",
-                              100.0 * agreement->misclassification, agreement->adjusted_rand, agreement->variation_of_information,
-                              agreement->calibration_error));
+  if (agreement && !context.json) note(context, agreement_text(*agreement));
 }
 
 }  // namespace

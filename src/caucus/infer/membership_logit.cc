@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <Eigen/Cholesky>
+#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
 #include <tuple>
@@ -10,6 +10,7 @@
 #include "caucus/base/numeric.h"
 #include "caucus/data/dataset.h"
 #include "caucus/infer/membership_shares.h"
+#include "caucus/model/decompositions.h"
 #include "caucus/result/membership_draws.h"
 
 namespace caucus {
@@ -111,7 +112,7 @@ void MembershipLogit::maximise(std::span<const double> memberships, std::vector<
     // Directions of which nothing is known do not move.
     hessian.diagonal().array() += ridge_ + 1e-9 * std::max(1.0, hessian.diagonal().maxCoeff());
     const Eigen::Map<const Eigen::VectorXd> g(slope.data(), at(slope.size()));
-    const Eigen::VectorXd direction = hessian.selfadjointView<Eigen::Lower>().llt().solve(g);
+    const Eigen::VectorXd direction = Cholesky(hessian).solve(g);
     const double gain = 0.5 * g.dot(direction);
     if (!direction.allFinite() || !(gain > 1e-12 * (1.0 + std::abs(now)))) return;
     double length = std::min(1.0, 5.0 / std::max(direction.lpNorm<Eigen::Infinity>(), 1e-300));

@@ -54,12 +54,12 @@ void join_voter_table(Dataset& data, const Table& table) {
   if (!twice.empty())
     throw DataError(
         fmt::format("{}: {} voters have more than one line: {}; each may have one", table.source, twice.size(), some_names(twice)));
-  const std::size_t none = table.num_rows;
+  const std::size_t no_line = table.num_rows;
   std::vector<std::size_t> lines;
   std::vector<std::string> absent;
   for (const std::string& name : voters.names) {
     const auto found = line_of.find(key->is_numeric() ? key_of(name) : name);
-    lines.push_back(found == line_of.end() ? none : found->second);
+    lines.push_back(found == line_of.end() ? no_line : found->second);
     if (found == line_of.end()) absent.push_back(name);
   }
   if (absent.size() == voters.size())
@@ -73,9 +73,9 @@ void join_voter_table(Dataset& data, const Table& table) {
     Column joined{column.name, {}, {}};
     for (const std::size_t line : lines) {
       if (column.is_numeric())
-        joined.numbers.push_back(line == none ? std::numeric_limits<double>::quiet_NaN() : column.numbers[line]);
+        joined.numbers.push_back(line == no_line ? std::numeric_limits<double>::quiet_NaN() : column.numbers[line]);
       else
-        joined.texts.push_back(line == none ? std::string() : column.texts[line]);
+        joined.texts.push_back(line == no_line ? std::string() : column.texts[line]);
     }
     voters.table.push_back(std::move(joined));
   }

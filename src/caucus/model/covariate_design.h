@@ -43,7 +43,6 @@ class CovariateDesign {
   Encoded encode(std::span<const Column> columns, const std::function<std::string(std::size_t)>& row_name) const;
 
   const std::vector<DesignTerm>& terms() const { return terms_; }
-  bool has_intercept() const { return intercept_; }
   MissingValues missing() const { return missing_; }
   std::size_t num_columns() const { return names_.size(); }
   const std::vector<std::string>& names() const { return names_; }  // "(intercept)", "age", "region=south"

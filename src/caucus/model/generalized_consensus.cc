@@ -331,6 +331,53 @@ void swap_search_s(std::vector<ItemId>& order, const StagePairs& pairs, const Co
   }
 }
 
+// Steinhaus, Johnson & Trotter: all orders by swaps of neighbours. The chords bound the cost from below, so the exact cost is
+// worked out for the few orders that may win. False where it was stopped.
+template <class CostFromBelow>
+bool enumerate_s(const StagePairs& pairs, CostFromBelow cost_from_below, const ConsensusLimits& limits,
+                 std::vector<ItemId>& best_order, double& best, std::uint64_t& nodes) {
+  const std::size_t n = pairs.num_items();
+  std::vector<ItemId> order(n);
+  std::iota(order.begin(), order.end(), ItemId{0});
+  std::vector<int> direction(n, -1);
+  std::vector<double> sum = stage_sums_s(order, pairs), weight(n), inverse(n);
+  // changes[(a * n + b) * n + j]: what stage j gains when a, just before b, swaps with it.
+  std::vector<double> changes(n * n * n);
+  for (std::size_t a = 0; a < n; ++a)
+    for (std::size_t b = 0; b < n; ++b)
+      for (std::size_t j = 0; j < n; ++j) changes[(a * n + b) * n + j] = pairs[j](a, b) - pairs[j](b, a);
+  for (std::size_t j = 0; j < n; ++j) weight[j] = pairs.weight(j), inverse[j] = weight[j] > 0.0 ? 1.0 / weight[j] : 0.0;
+  std::vector<std::size_t> place(n);
+  std::iota(place.begin(), place.end(), std::size_t{0});
+  while (true) {
+    ++nodes;
+    double rough = 0.0;
+    for (std::size_t j = 0; j + 1 < n; ++j) rough += weight[j] * cost_from_below(sum[j] * inverse[j], n - j);
+    if (rough < best) {
+      const double cost = cost_of_sums_s(stage_sums_s(order, pairs), pairs);
+      if (cost < best) best = cost, best_order = order;
+    }
+    if (nodes % 4096 == 0 && limits.stop && limits.stop()) return false;
+    // The largest element that can move in its direction.
+    std::size_t mover = n;
+    for (std::size_t value = n; value-- > 0;) {
+      const std::size_t at = place[value];
+      if (direction[value] < 0 ? at > 0 && order[at - 1] < value : at + 1 < n && order[at + 1] < value) {
+        mover = value;
+        break;
+      }
+    }
+    if (mover == n) return true;
+    const std::size_t at = place[mover], p = direction[mover] < 0 ? at - 1 : at;
+    const double* change = changes.data() + (order[p] * n + order[p + 1]) * n;
+    for (std::size_t j = 0; j < n; ++j) sum[j] += change[j];
+    std::swap(order[p], order[p + 1]);
+    place[order[p]] = p;
+    place[order[p + 1]] = p + 1;
+    for (std::size_t value = mover + 1; value < n; ++value) direction[value] = -direction[value];
+  }
+}
+
 }  // namespace
 
 GeneralizedConsensus GeneralizedConsensusSolver::solve_s(const StagePairs& pairs, ConsensusMethod method,
@@ -367,54 +414,9 @@ GeneralizedConsensus GeneralizedConsensusSolver::solve_s(const StagePairs& pairs
     swap_search_s(best_order, pairs, limits);
     best = cost_of_sums_s(stage_sums_s(best_order, pairs), pairs);
   }
-  if (method == ConsensusMethod::exact && n <= max_enumerated_items) {
-    // Steinhaus, Johnson & Trotter: all orders by swaps of neighbours. The chords bound the cost from below, so the exact cost is
-    // worked out for the few orders that may win.
-    std::vector<ItemId> order(n);
-    std::iota(order.begin(), order.end(), ItemId{0});
-    std::vector<int> direction(n, -1);
-    std::vector<double> sum = stage_sums_s(order, pairs), weight(n), inverse(n);
-    // changes[(a * n + b) * n + j]: what stage j gains when a, just before b, swaps with it.
-    std::vector<double> changes(n * n * n);
-    for (std::size_t a = 0; a < n; ++a)
-      for (std::size_t b = 0; b < n; ++b)
-        for (std::size_t j = 0; j < n; ++j) changes[(a * n + b) * n + j] = pairs[j](a, b) - pairs[j](b, a);
-    for (std::size_t j = 0; j < n; ++j) weight[j] = pairs.weight(j), inverse[j] = weight[j] > 0.0 ? 1.0 / weight[j] : 0.0;
-    std::vector<std::size_t> place(n);
-    std::iota(place.begin(), place.end(), std::size_t{0});
-    bool complete = true;
-    while (true) {
-      ++result.nodes;
-      double rough = 0.0;
-      for (std::size_t j = 0; j + 1 < n; ++j) rough += weight[j] * cost_from_below(sum[j] * inverse[j], n - j);
-      if (rough < best) {
-        const double cost = cost_of_sums_s(stage_sums_s(order, pairs), pairs);
-        if (cost < best) best = cost, best_order = order;
-      }
-      if (result.nodes % 4096 == 0 && limits.stop && limits.stop()) {
-        complete = false;
-        break;
-      }
-      // The largest element that can move in its direction.
-      std::size_t mover = n;
-      for (std::size_t value = n; value-- > 0;) {
-        const std::size_t at = place[value];
-        if (direction[value] < 0 ? at > 0 && order[at - 1] < value : at + 1 < n && order[at + 1] < value) {
-          mover = value;
-          break;
-        }
-      }
-      if (mover == n) break;
-      const std::size_t at = place[mover], p = direction[mover] < 0 ? at - 1 : at;
-      const double* change = changes.data() + (order[p] * n + order[p + 1]) * n;
-      for (std::size_t j = 0; j < n; ++j) sum[j] += change[j];
-      std::swap(order[p], order[p + 1]);
-      place[order[p]] = p;
-      place[order[p + 1]] = p + 1;
-      for (std::size_t value = mover + 1; value < n; ++value) direction[value] = -direction[value];
-    }
-    result.optimal = complete;
-  }
+  if (method == ConsensusMethod::exact && n <= max_enumerated_items)
+    result.optimal = enumerate_s(
+        pairs, [this](double mean, std::size_t m) { return cost_from_below(mean, m); }, limits, best_order, best, result.nodes);
   result.order = best_order;
   result.theta = thetas(best_order);
   result.cost = best;

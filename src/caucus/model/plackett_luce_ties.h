@@ -26,9 +26,7 @@ class TieSweep {
     states_.reserve((num_items + 1) * width_);
   }
 
-  std::size_t num_orders() const { return orders_.size(); }
-
-  // powers: for each item num_orders() + 1 numbers, a_i and a_i^(1/t) for each order, as fill_powers makes them.
+  // powers: for each item one number more than there are orders, a_i and a_i^(1/t) for each order, as fill_powers makes them.
   void fill_powers(std::span<const double> log_worths, std::vector<double>& powers) const {
     const std::size_t stride = orders_.size() + 1;
     powers.resize(log_worths.size() * stride);

@@ -1,12 +1,13 @@
 #include <fmt/format.h>
 
-#include <Eigen/Dense>
+#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
 #include "caucus/base/numeric.h"
 #include "caucus/base/random.h"
+#include "caucus/model/decompositions.h"
 #include "caucus/report/parts.h"
 
 namespace caucus::report {
@@ -233,18 +234,17 @@ BallotMap map_ballots(const Dataset& data, std::size_t max_points, std::uint64_t
   for (Eigen::Index c = 0; c < width; ++c)
     for (Eigen::Index r = 0; r < pairs; ++r) v(r, c) = static_cast<float>(stream.normal());
   for (int iteration = 0; iteration < 12; ++iteration) {
-    Eigen::HouseholderQR<Eigen::MatrixXf> qr(v);
-    v = qr.householderQ() * Eigen::MatrixXf::Identity(pairs, width);
+    v = orthonormal_basis(v.cast<double>()).cast<float>();
     if (iteration + 1 < 12) v = x.transpose() * (x * v).eval();
   }
   const Eigen::MatrixXf projected = x * v;
-  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXf> solver(projected.transpose() * projected);
+  const Directions found = symmetric_eigenvectors((projected.transpose() * projected).cast<double>());
   const double total = x.squaredNorm();
   Eigen::MatrixXf axes = Eigen::MatrixXf::Zero(pairs, 2);
   double held = 0.0;
   for (Eigen::Index c = 0; c < std::min<Eigen::Index>(2, width); ++c) {
-    axes.col(c) = v * solver.eigenvectors().col(width - 1 - c);
-    held += std::max(0.0F, solver.eigenvalues()[width - 1 - c]);
+    axes.col(c) = v * found.vectors.col(width - 1 - c).cast<float>();
+    held += std::max(0.0, found.values[width - 1 - c]);
     // A sign that does not hang on rounding: the largest entry is positive.
     Eigen::Index largest = 0;
     axes.col(c).cwiseAbs().maxCoeff(&largest);

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
 
@@ -10,6 +9,7 @@
 #include "caucus/base/numeric.h"
 #include "caucus/base/random.h"
 #include "caucus/data/dataset.h"
+#include "caucus/model/decompositions.h"
 #include "caucus/result/design_record.h"
 #include "caucus/result/membership_draws.h"
 
@@ -27,13 +27,13 @@ std::vector<Membership> draw_coefficients(const Membership& membership, std::siz
   if (membership.covariance.empty()) return result;
   const std::size_t p = membership.num_columns();
   const auto size = static_cast<Eigen::Index>((membership.num_groups - 1) * p);
-  const Eigen::LLT<Eigen::MatrixXd> root(Eigen::Map<const RowMatrix>(membership.covariance.data(), size, size));
-  if (root.info() != Eigen::Success) return result;
+  const Cholesky root(Eigen::Map<const RowMatrix>(membership.covariance.data(), size, size));
+  if (!root.is_positive_definite()) return result;
   for (std::size_t d = 0; d < count; ++d) {
     RandomStream random(1, Purpose::bootstrap, d);
     Eigen::VectorXd normal(size);
     for (double& value : normal) value = random.normal();
-    const Eigen::VectorXd shift = root.matrixL() * normal;
+    const Eigen::VectorXd shift = root.times_lower(normal);
     Membership& moved = result.emplace_back(membership);
     for (Eigen::Index i = 0; i < size; ++i) moved.coefficients[p + static_cast<std::size_t>(i)] += shift[i];
   }

@@ -212,66 +212,98 @@ Prior fit_prior(const RankingSet& rankings, const Components& components, const 
   return prior;
 }
 
+namespace {
+
+// One component is the generalized Mallows model in code v: solved outright.
+Result fit_one_component(const RankingSet& rankings, std::size_t n, const Run& run, const Stop& stop) {
+  Result result;
+  const std::vector<std::uint32_t> labels(rankings.size(), 0);
+  result.state = start_from_labels(rankings, n, labels, 1, stop);
+  if (n <= 64) {
+    const GeneralizedConsensusSolver solver(n);
+    const GeneralizedConsensus found = solver.solve_v(pair_matrix(rankings, n), rankings.total_weight(),
+                                                      n <= 14 ? ConsensusMethod::exact : ConsensusMethod::automatic);
+    result.state.components.center[0] = found.order;
+    result.state.components.theta[0] = found.theta;
+  }
+  result.loglik_paper = -paper_objective(rankings, result.state);
+  result.trace = {result.loglik_paper};
+  result.iterations = 1;
+  StopReason why{};
+  if (run.report({"m4", 1, 1, result.loglik_paper}, why) == Flow::stop) result.stop_reason = why;
+  return result;
+}
+
+// The best of many starts by the paper's objective.
+Result fit_by_starts(const RankingSet& rankings, std::size_t n, const M4Options& options, const Run& run, const Stop& stop) {
+  const auto num_components = static_cast<std::size_t>(options.components);
+  std::mutex mutex;
+  bool stopped = false;
+  StopReason why = StopReason::interrupted;
+  const Run alone = run.alone();
+  const auto body = [&](std::size_t s) -> std::optional<Result> {
+    {
+      const std::lock_guard lock(mutex);
+      if ((stopped || should_stop(run)) && s > 0) return std::nullopt;
+    }
+    RandomStream stream(run.seed, Purpose::initialise, s);
+    const auto labels = kmeans_labels(rankings, n, num_components, stream, stop);
+    M4Options used = options;
+    {
+      const std::lock_guard lock(mutex);
+      if (stopped || should_stop(run)) used.iterations = 1;
+    }
+    Result end = run_start(rankings, start_from_labels(rankings, n, labels, num_components, stop), used, alone, stream);
+    const std::lock_guard lock(mutex);
+    if (!stopped && alone.report({"m4 starts", static_cast<int>(s) + 1, options.restarts, end.loglik_paper}, why) == Flow::stop)
+      stopped = true;
+    if (used.iterations != options.iterations && !was_cut_short(end.stop_reason)) end.stop_reason = StopReason::interrupted;
+    return end;
+  };
+  auto ended = run_tasks<Result>(run.workers(), static_cast<std::size_t>(options.restarts), body,
+                                 [](const Result& one) { return !was_cut_short(one.stop_reason); });
+  std::erase_if(ended, [](const auto& one) { return !one; });
+  const auto better = [](const auto& a, const auto& b) { return a->loglik_paper < b->loglik_paper; };
+  const auto chosen = std::ranges::max_element(ended, better);
+  const double highest = (*chosen)->loglik_paper;
+  const auto agreed = std::ranges::count_if(
+      ended, [&](const auto& one) { return highest - one->loglik_paper <= 1e-6 * (1.0 + std::abs(highest)); });
+  Result best = std::move(**chosen);
+  best.agreed = static_cast<int>(agreed);
+  if (run.agreed(stopped)) best.stop_reason = why;
+  sort_components(rankings, best.state);
+  return best;
+}
+
+// The log-likelihood at each ballot's own weights under the exact normaliser, and the entropy of these weights.
+void add_exact_loglik(const RankingSet& rankings, Result& result) {
+  const std::size_t num_components = result.state.components.size();
+  std::vector<double> energy(num_components);
+  result.loglik_exact = result.z_entropy = 0.0;
+  for (std::size_t k = 0; k < rankings.size(); ++k) {
+    const Weights& z = result.state.z[k];
+    energies(result.state.components, rankings[k].items(), energy);
+    const std::size_t pair = pair_number(z, num_components);
+    result.loglik_exact -= rankings.weights()[k] *
+                           (z.share * energy[z.first] + (1.0 - z.share) * energy[z.second] + result.normalizers.at(pair, z.share));
+    for (double part : {z.share, 1.0 - z.share})
+      if (part > 0.0 && z.first != z.second) result.z_entropy -= rankings.weights()[k] * part * std::log(part);
+    if (!result.normalizers.exact) {
+      const auto cell = static_cast<std::size_t>(std::lround(z.share * static_cast<double>(NormalizerTable::cells)));
+      result.loglik_exact_error += rankings.weights()[k] * result.normalizers.standard_error[pair][cell];
+    }
+  }
+}
+
+}  // namespace
+
 Result fit_m4(const Dataset& data, const M4Options& options, const Run& run) {
   validate_options(options);
   const RankingSet& rankings = data.rankings;
   const std::size_t n = data.num_items();
   const auto num_components = static_cast<std::size_t>(options.components);
-  Result best;
   const Stop stop = [&run] { return should_stop(run); };
-  if (num_components == 1) {
-    // One component is the generalized Mallows model in code v: solved outright.
-    const std::vector<std::uint32_t> labels(rankings.size(), 0);
-    best.state = start_from_labels(rankings, n, labels, 1, stop);
-    if (n <= 64) {
-      const GeneralizedConsensusSolver solver(n);
-      const GeneralizedConsensus found = solver.solve_v(pair_matrix(rankings, n), rankings.total_weight(),
-                                                        n <= 14 ? ConsensusMethod::exact : ConsensusMethod::automatic);
-      best.state.components.center[0] = found.order;
-      best.state.components.theta[0] = found.theta;
-    }
-    best.loglik_paper = -paper_objective(rankings, best.state);
-    best.trace = {best.loglik_paper};
-    best.iterations = 1;
-    StopReason why{};
-    if (run.report({"m4", 1, 1, best.loglik_paper}, why) == Flow::stop) best.stop_reason = why;
-  } else {
-    std::mutex mutex;
-    bool stopped = false;
-    StopReason why = StopReason::interrupted;
-    const Run alone = run.alone();
-    const auto body = [&](std::size_t s) -> std::optional<Result> {
-      {
-        const std::lock_guard lock(mutex);
-        if ((stopped || should_stop(run)) && s > 0) return std::nullopt;
-      }
-      RandomStream stream(run.seed, Purpose::initialise, s);
-      const auto labels = kmeans_labels(rankings, n, num_components, stream, stop);
-      M4Options used = options;
-      {
-        const std::lock_guard lock(mutex);
-        if (stopped || should_stop(run)) used.iterations = 1;
-      }
-      Result end = run_start(rankings, start_from_labels(rankings, n, labels, num_components, stop), used, alone, stream);
-      const std::lock_guard lock(mutex);
-      if (!stopped && alone.report({"m4 starts", static_cast<int>(s) + 1, options.restarts, end.loglik_paper}, why) == Flow::stop)
-        stopped = true;
-      if (used.iterations != options.iterations && !was_cut_short(end.stop_reason)) end.stop_reason = StopReason::interrupted;
-      return end;
-    };
-    auto ended = run_tasks<Result>(run.workers(), static_cast<std::size_t>(options.restarts), body,
-                                   [](const Result& one) { return !was_cut_short(one.stop_reason); });
-    std::erase_if(ended, [](const auto& one) { return !one; });
-    const auto better = [](const auto& a, const auto& b) { return a->loglik_paper < b->loglik_paper; };
-    const auto chosen = std::ranges::max_element(ended, better);
-    const double highest = (*chosen)->loglik_paper;
-    const auto agreed = std::ranges::count_if(
-        ended, [&](const auto& one) { return highest - one->loglik_paper <= 1e-6 * (1.0 + std::abs(highest)); });
-    best = std::move(**chosen);
-    best.agreed = static_cast<int>(agreed);
-    if (run.agreed(stopped)) best.stop_reason = why;
-    sort_components(rankings, best.state);
-  }
+  Result best = num_components == 1 ? fit_one_component(rankings, n, run, stop) : fit_by_starts(rankings, n, options, run, stop);
 
   // After a stop a rough estimate must do where there is no exact one.
   const auto normalizers = [&] {
@@ -299,21 +331,7 @@ Result fit_m4(const Dataset& data, const M4Options& options, const Run& run) {
   }
   best.prior = fit_prior(rankings, best.state.components, best.normalizers, &best.loglik_marginal, stop);
   best.loglik_paper = -paper_objective(rankings, best.state);
-  std::vector<double> energy(num_components);
-  best.loglik_exact = best.z_entropy = 0.0;
-  for (std::size_t k = 0; k < rankings.size(); ++k) {
-    const Weights& z = best.state.z[k];
-    energies(best.state.components, rankings[k].items(), energy);
-    const std::size_t pair = pair_number(z, num_components);
-    best.loglik_exact -= rankings.weights()[k] *
-                         (z.share * energy[z.first] + (1.0 - z.share) * energy[z.second] + best.normalizers.at(pair, z.share));
-    for (double part : {z.share, 1.0 - z.share})
-      if (part > 0.0 && z.first != z.second) best.z_entropy -= rankings.weights()[k] * part * std::log(part);
-    if (!best.normalizers.exact) {
-      const auto cell = static_cast<std::size_t>(std::lround(z.share * static_cast<double>(NormalizerTable::cells)));
-      best.loglik_exact_error += rankings.weights()[k] * best.normalizers.standard_error[pair][cell];
-    }
-  }
+  add_exact_loglik(rankings, best);
   return best;
 }
 

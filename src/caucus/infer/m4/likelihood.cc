@@ -60,8 +60,7 @@ namespace {
 class Enumeration {
  public:
   Enumeration(const Components& components, std::size_t num_pairs)
-      : components_(components),
-        n_(components.num_items()),
+      : n_(components.num_items()),
         num_components_(components.size()),
         pairs_(all_pairs(num_components_)),
         sums(num_pairs * (NormalizerTable::cells + 1), 0.0) {
@@ -119,7 +118,6 @@ class Enumeration {
     }
   }
 
-  const Components& components_;
   std::size_t n_, num_components_;
   std::vector<std::pair<std::size_t, std::size_t>> pairs_;
   std::vector<std::vector<std::uint32_t>> position_;

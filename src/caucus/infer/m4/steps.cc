@@ -1,5 +1,5 @@
 // The updates of the multiplicative mixture: weights, dispersions, the CCCP majoriser and stochastic gradients.
-#include <Eigen/Cholesky>
+#include <Eigen/Core>
 #include <algorithm>
 #include <bit>
 #include <boost/math/tools/toms748_solve.hpp>
@@ -7,6 +7,7 @@
 
 #include "caucus/base/numeric.h"
 #include "caucus/infer/m4/fit.h"
+#include "caucus/model/decompositions.h"
 #include "caucus/model/kendall.h"
 #include "caucus/model/pair_matrix.h"
 #include "caucus/model/stage.h"
@@ -101,7 +102,7 @@ void projected_newton(Eigen::VectorXd& x, double floor, int steps, Evaluate&& ev
         h(r, c) = hessian(free[static_cast<std::size_t>(r)], free[static_cast<std::size_t>(c)]);
       h(r, r) += 1e-9 * (1.0 + h(r, r));
     }
-    const Eigen::VectorXd direction = h.ldlt().solve(g);
+    const Eigen::VectorXd direction = solve_symmetric(h, g);
     bool moved = false;
     for (double length = 1.0; length > 1e-6; length *= 0.5) {
       Eigen::VectorXd trial = x;

@@ -1,7 +1,6 @@
 #include "caucus/infer/mallows_mixture/starts.h"
 
-#include <Eigen/Eigenvalues>
-#include <Eigen/QR>
+#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -9,6 +8,7 @@
 #include "caucus/base/numeric.h"
 #include "caucus/base/random.h"
 #include "caucus/infer/mallows_tensor/start.h"
+#include "caucus/model/decompositions.h"
 #include "caucus/model/kendall.h"
 
 namespace caucus::mallows_mixture {
@@ -80,8 +80,7 @@ void Starts::embed() {
     mean /= total;
     covariance /= total;
     covariance.selfadjointView<Eigen::Lower>().rankUpdate(mean, -1.0);
-    const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(covariance);
-    directions = solver.eigenvectors().rightCols(static_cast<Eigen::Index>(dimensions_));
+    directions = symmetric_eigenvectors(covariance).vectors.rightCols(static_cast<Eigen::Index>(dimensions_));
   } else {
     for (std::size_t i = 0; i < count; i += stride) {
       fill(i);
@@ -102,8 +101,7 @@ void Starts::embed() {
         turned.noalias() += (rankings_.weights()[i] * off) * (off.transpose() * directions);
       }
       if (stop_ && stop_()) break;
-      const Eigen::MatrixXd narrow = Eigen::MatrixXd::Identity(directions.rows(), directions.cols());
-      directions = turned.householderQr().householderQ() * narrow;
+      directions = orthonormal_basis(turned);
     }
   }
   scores_.resize(count * dimensions_);

@@ -11,6 +11,7 @@
 #include "caucus/base/error.h"
 #include "caucus/infer/mallows_mixture/family.h"
 #include "caucus/infer/mallows_mixture/fitted.h"
+#include "caucus/infer/stopping.h"
 #include "caucus/model/mallows.h"
 
 namespace caucus::mallows_mixture {
@@ -89,6 +90,26 @@ TEST_F(TensorStream, SameBitsForAnyNumberOfThreads) {
     EXPECT_EQ(model_text(*many.model), model_text(*one.model));
     EXPECT_EQ(many.summary.loglik, one.summary.loglik);
     EXPECT_EQ(many.summary.entropy, one.summary.entropy);
+  }
+}
+
+TEST_F(TensorStream, StopsBetweenPiecesWithWhatItHas) {
+  class StopAtOnce : public Observer, public StopSource {
+   public:
+    Flow progress(const Progress&) override { return Flow::stop; }
+    bool stop_requested() const override { return true; }
+  } observer;
+  const std::string path =
+      draw("stopped.jsonl", {{0.7, 0.3}, {{0, 1, 2, 3, 4, 5, 6, 7}, {7, 5, 6, 0, 2, 1, 4, 3}}, {{0.5}, {0.8}}}, 40000);
+  caucus::Run watched, limited;
+  watched.observer = &observer;
+  limited.time_limit = 1e-9;
+  for (const caucus::Run& run : {watched, limited}) {
+    RankingStream stream = RankingStream::open(path, {}, folder_.string(), 5000);
+    const FitOutcome outcome = family_->fit_stream(stream, options_, run);
+    EXPECT_EQ(outcome.summary.stop_reason, run.observer != nullptr ? StopReason::interrupted : StopReason::time_limit);
+    EXPECT_TRUE(std::isfinite(outcome.summary.loglik));
+    ASSERT_FALSE(outcome.summary.warnings.empty());  // it says what the figures rest on
   }
 }
 

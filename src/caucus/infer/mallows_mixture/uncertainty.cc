@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -14,6 +13,7 @@
 #include "caucus/infer/stopping.h"
 #include "caucus/infer/tasks.h"
 #include "caucus/model/assignment.h"
+#include "caucus/model/decompositions.h"
 #include "caucus/model/kendall.h"
 #include "caucus/model/stage.h"
 
@@ -98,9 +98,9 @@ StandardErrors standard_errors(const Engine& engine, const Parameters& p, std::s
   const FreeParameters free(p);
   if (free.size() == 0 || free.size() > 400 || static_cast<double>(count) * static_cast<double>(stages * num_components) > 4e8)
     return result;
-  const Eigen::LLT<Eigen::MatrixXd> factor(observed_information(engine, p, free, ranking_weights, threads));
-  if (factor.info() != Eigen::Success) return result;
-  const Eigen::MatrixXd covariance = factor.solve(Eigen::MatrixXd::Identity(free.size(), free.size()));
+  const Cholesky factor(observed_information(engine, p, free, ranking_weights, threads));
+  if (!factor.is_positive_definite()) return result;
+  const Eigen::MatrixXd covariance = factor.inverse();
   if (!covariance.allFinite()) return result;
   result.available = true;
   const Eigen::Index head = free.num_weights();

@@ -1,11 +1,12 @@
 #include "caucus/infer/mallows_tensor/decompose.h"
 
-#include <Eigen/Dense>
+#include <Eigen/LU>
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
 #include "caucus/infer/mallows_tensor/pair.h"
+#include "caucus/model/decompositions.h"
 
 namespace caucus::mallows_tensor {
 namespace {
@@ -19,11 +20,11 @@ using Eigen::VectorXd;
 
 // Left singular vectors of the two largest singular values, and these.
 MatrixX2d leading_pair(const MatrixXd& unfolding, std::array<double, 2>& values) {
-  const Eigen::JacobiSVD<MatrixXd> svd(unfolding, Eigen::ComputeThinU);
+  const Directions found = left_singular_vectors(unfolding);
   MatrixX2d basis = MatrixX2d::Zero(unfolding.rows(), 2);
-  for (Index c = 0; c < std::min<Index>(2, svd.singularValues().size()); ++c) {
-    basis.col(c) = svd.matrixU().col(c);
-    values[static_cast<std::size_t>(c)] = svd.singularValues()(c);
+  for (Index c = 0; c < std::min<Index>(2, found.values.size()); ++c) {
+    basis.col(c) = found.vectors.col(c);
+    values[static_cast<std::size_t>(c)] = found.values(c);
   }
   return basis;
 }
@@ -135,9 +136,8 @@ Decomposition tensor_decomp(const MatrixXd& tensor, std::size_t size_b, std::siz
   MatrixX2d khatri_rao(na * nb, 2);
   for (Index c = 0; c < 2; ++c)
     for (Index j = 0; j < nb; ++j) khatri_rao.col(c).segment(na * j, na) = result.factors[1](j, c) * result.factors[0].col(c);
-  const Eigen::ColPivHouseholderQR<MatrixX2d> qr(khatri_rao);
-  if (qr.rank() < 2) return result;
-  const MatrixXd third = qr.solve(unfold_c.transpose());  // 2 x nc
+  const auto [rank, third] = least_squares(khatri_rao, unfold_c.transpose());  // 2 x nc
+  if (rank < 2) return result;
   result.residual = (khatri_rao * third - unfold_c.transpose()).norm();
   for (Index c = 0; c < 2; ++c) {
     const double norm = third.row(c).norm();
@@ -187,11 +187,11 @@ TopK infer_top_k(const TopCounts& counts, const Partition& partition, const Deco
       target(static_cast<Index>(i)) = weight * p;
       design.row(static_cast<Index>(i)) *= weight;
     }
-    const Vector2d solution = design.colPivHouseholderQr().solve(target);
+    const MatrixXd solution = least_squares(design, target).solution;
     for (std::size_t r = 0; r < 2; ++r)
       for (std::size_t i = 0; i < part.size(); ++i)
         top.first[r][part[i]] =
-            solution(static_cast<Index>(r)) * decomposition.factors[mode](static_cast<Index>(i), static_cast<Index>(r));
+            solution(static_cast<Index>(r), 0) * decomposition.factors[mode](static_cast<Index>(i), static_cast<Index>(r));
   }
   // The sum over all items of w1 x is w1.
   for (std::size_t r = 0; r < 2; ++r) {

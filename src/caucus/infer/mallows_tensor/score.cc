@@ -1,8 +1,10 @@
 #include "caucus/infer/mallows_tensor/score.h"
 
-#include <Eigen/Dense>
+#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
+
+#include "caucus/model/decompositions.h"
 
 namespace caucus::mallows_tensor {
 namespace {
@@ -113,7 +115,7 @@ MallowsPair MomentScore::fit_parameters(MallowsPair pair, int max_steps) const {
       Eigen::Matrix3d damped = information;
       damped.diagonal() *= 1.0 + damping;
       damped.diagonal().array() += 1e-14 * (information.trace() + tiny);
-      Eigen::Vector3d change = damped.ldlt().solve(score);
+      Eigen::Vector3d change = solve_symmetric(damped, score);
       if (!change.allFinite()) break;
       change = change.cwiseMax(-1.0).cwiseMin(1.0);
       MallowsPair next = pair;

@@ -1,6 +1,6 @@
 #include "caucus/infer/mallows_tensor/start.h"
 
-#include <Eigen/Dense>
+#include <Eigen/Core>
 #include <algorithm>
 #include <array>
 #include <cmath>

@@ -1,13 +1,13 @@
 #include "caucus/infer/pl_mixture/information.h"
 
-#include <Eigen/Cholesky>
-#include <Eigen/LU>
+#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "caucus/base/parallel.h"
 #include "caucus/infer/pl_mixture/eigen_index.h"
+#include "caucus/model/decompositions.h"
 
 namespace caucus::pl_mixture {
 
@@ -22,29 +22,113 @@ struct Sums {
   std::vector<Matrix> co_presence;  // per component: sum over stages where both are there of weight / S^2
 };
 
+// Adds rankings to the sums. Scores are gathered in columns, so that their outer products are one product of matrices.
+class LouisBlock {
+ public:
+  LouisBlock(const Objective& objective, const Parameters& parameters, const std::vector<double>& worths, Sums& sums)
+      : n_(objective.num_items()),
+        num_(objective.num_components()),
+        parameters_(parameters),
+        worths_(worths),
+        sums_(sums),
+        mixed_(index(num_ * n_ + num_), index(columns)),
+        own_(num_, Matrix(index(n_), index(columns))) {}
+
+  // order: all items that were there at the first stage, those chosen in `stages` stages first. q: posterior of the components.
+  void add(const std::vector<ItemId>& order, std::size_t stages, double weight, const double* q) {
+    if (num_ > 1) {
+      mixed_.col(index(filled_)).setZero();
+      for (std::size_t k = 0; k < num_; ++k)
+        mixed_(index(num_ * n_ + k), index(filled_)) = std::sqrt(weight) * (q[k] - parameters_.weights[k]);
+    }
+    for (std::size_t k = 0; k < num_; ++k) {
+      if (q[k] > 0.0 || num_ == 1)
+        add_component(k, order, stages, weight, q[k]);
+      else
+        own_[k].col(index(filled_)).setZero();
+    }
+    if (num_ == 1) return;
+    for (std::size_t h = 0; h < num_; ++h) {
+      for (std::size_t k = 0; k <= h; ++k) {
+        const double b_h = parameters_.weights[h], b_k = parameters_.weights[k];
+        const double complete = (h == k ? b_h : 0.0) - b_h * b_k;
+        const double squared = (h == k ? q[h] : 0.0) - q[h] * b_k - b_h * q[k] + b_h * b_k;
+        sums_.information(index(num_ * n_ + h), index(num_ * n_ + k)) += weight * (complete - squared);
+      }
+    }
+    if (++filled_ == columns) flush();
+  }
+
+  void flush() {
+    if (filled_ == 0 || num_ == 1) return void(filled_ = 0);
+    // + s s^T of the mixed score, - sum_k q_k s_k s_k^T of the complete-data scores.
+    sums_.information.selfadjointView<Eigen::Lower>().rankUpdate(mixed_.leftCols(index(filled_)));
+    for (std::size_t k = 0; k < num_; ++k) {
+      auto block = sums_.information.block(index(k * n_), index(k * n_), index(n_), index(n_));
+      block.selfadjointView<Eigen::Lower>().rankUpdate(own_[k].leftCols(index(filled_)), -1.0);
+    }
+    filled_ = 0;
+  }
+
+ private:
+  static constexpr std::size_t columns = 64;
+
+  void add_component(std::size_t k, const std::vector<ItemId>& order, std::size_t stages, double weight, double q) {
+    const double* worths = &worths_[k * n_];
+    const std::size_t length = order.size();
+    left_.assign(stages + 1, 0.0);
+    double rest = 0.0;
+    for (std::size_t p = length; p-- > stages;) rest += worths[order[p]];
+    for (std::size_t p = stages; p-- > 0;) left_[p] = rest += worths[order[p]];
+    inverse_.assign(stages, 0.0);
+    square_.assign(stages, 0.0);
+    double sum1 = 0.0, sum2 = 0.0;
+    for (std::size_t p = 0; p < stages; ++p) {
+      inverse_[p] = sum1 += 1.0 / left_[p];
+      square_[p] = sum2 += 1.0 / (left_[p] * left_[p]);
+    }
+    // Pairs are there together until the better placed leaves.
+    Matrix& both = sums_.co_presence[k];
+    for (std::size_t p = 0; p < length; ++p) {
+      double* column = both.data() + order[p] * n_;
+      const double value = weight * q * square_[std::min(p, stages - 1)];
+      for (std::size_t s = p; s < length; ++s) column[order[s]] += value;
+    }
+    if (num_ == 1) return;
+    auto score = own_[k].col(index(filled_));
+    score.setZero();
+    const double root = std::sqrt(weight), factor = std::sqrt(q) * root;
+    for (std::size_t p = 0; p < length; ++p) {
+      const double g = (p < stages ? 1.0 : 0.0) - worths[order[p]] * inverse_[std::min(p, stages - 1)];
+      score[index(order[p])] = factor * g;
+      mixed_(index(k * n_ + order[p]), index(filled_)) = root * q * g;
+    }
+    // The cross terms of utilities and weights: - q_k g_k (e_k - weights)^T.
+    for (std::size_t h = 0; h < num_; ++h) {
+      const double cross = weight * q * ((h == k ? 1.0 : 0.0) - parameters_.weights[h]);
+      for (std::size_t i = 0; i < n_; ++i)
+        sums_.information(index(num_ * n_ + h), index(k * n_ + i)) -= cross * score[index(i)] / (factor > 0.0 ? factor : 1.0);
+    }
+  }
+
+  std::size_t n_, num_;
+  const Parameters& parameters_;
+  const std::vector<double>& worths_;
+  Sums& sums_;
+  Matrix mixed_;
+  std::vector<Matrix> own_;
+  std::size_t filled_ = 0;
+  std::vector<double> left_, inverse_, square_;
+};
+
 template <class Item>
 void add_block(const Batch& batch, const Buffer<Item>& items, const Objective& objective, const Parameters& parameters,
                const std::vector<double>& worths, const std::vector<double>& posterior, std::size_t begin, std::size_t end,
                Sums& sums) {
-  const std::size_t n = objective.num_items(), num = objective.num_components();
-  const std::size_t size = num * n + num;
-  constexpr std::size_t columns = 64;
-  Matrix scores(index(size), index(columns)), mixed(index(size), index(columns));
-  std::vector<Matrix> own(num, Matrix(index(n), index(columns)));
-  std::size_t filled = 0;
-  std::vector<double> left, inverse, square;
+  const std::size_t n = objective.num_items();
+  LouisBlock block(objective, parameters, worths, sums);
   std::vector<char> listed(n);
   std::vector<ItemId> order;
-  const auto flush = [&] {
-    if (filled == 0 || num == 1) return void(filled = 0);
-    // + s s^T of the mixed score, - sum_k q_k s_k s_k^T of the complete-data scores.
-    sums.information.selfadjointView<Eigen::Lower>().rankUpdate(mixed.leftCols(index(filled)));
-    for (std::size_t k = 0; k < num; ++k) {
-      auto block = sums.information.block(index(k * n), index(k * n), index(n), index(n));
-      block.selfadjointView<Eigen::Lower>().rankUpdate(own[k].leftCols(index(filled)), -1.0);
-    }
-    filled = 0;
-  };
   for (const Batch::Group& group : batch.groups) {
     for (std::size_t r = std::max(begin, group.first); r < std::min(end, group.first + group.count); ++r) {
       const Item* listing = items.data() + group.begin + (r - group.first) * group.length;
@@ -55,71 +139,10 @@ void add_block(const Batch& batch, const Buffer<Item>& items, const Objective& o
         for (std::size_t i = 0; i < n; ++i)
           if (listed[i] == 0) order.push_back(static_cast<ItemId>(i));
       }
-      const std::size_t length = order.size(), stages = group.stages;
-      const double weight = batch.weights[r], root = std::sqrt(weight);
-      const double* q = &posterior[batch.source[r] * num];
-      if (num > 1) {
-        mixed.col(index(filled)).setZero();
-        for (std::size_t k = 0; k < num; ++k) mixed(index(num * n + k), index(filled)) = root * (q[k] - parameters.weights[k]);
-      }
-      for (std::size_t k = 0; k < num; ++k) {
-        if (!(q[k] > 0.0) && num > 1) {
-          own[k].col(index(filled)).setZero();
-          continue;
-        }
-        left.assign(stages + 1, 0.0);
-        double rest = 0.0;
-        for (std::size_t p = length; p-- > stages;) rest += worths[k * n + order[p]];
-        for (std::size_t p = stages; p-- > 0;) left[p] = rest += worths[k * n + order[p]];
-        inverse.assign(stages, 0.0);
-        square.assign(stages, 0.0);
-        double sum1 = 0.0, sum2 = 0.0;
-        for (std::size_t p = 0; p < stages; ++p) {
-          inverse[p] = sum1 += 1.0 / left[p];
-          square[p] = sum2 += 1.0 / (left[p] * left[p]);
-        }
-        // Pairs are there together until the better placed leaves.
-        Matrix& both = sums.co_presence[k];
-        const double scale = weight * q[k];
-        for (std::size_t p = 0; p < stages; ++p) {
-          double* column = both.data() + order[p] * n;
-          const double value = scale * square[p];
-          for (std::size_t s = p; s < length; ++s) column[order[s]] += value;
-        }
-        for (std::size_t p = stages; p < length; ++p) {
-          double* column = both.data() + order[p] * n;
-          const double value = scale * square[stages - 1];
-          for (std::size_t s = p; s < length; ++s) column[order[s]] += value;
-        }
-        if (num == 1) continue;
-        auto score = own[k].col(index(filled));
-        score.setZero();
-        const double factor = std::sqrt(q[k]) * root;
-        for (std::size_t p = 0; p < length; ++p) {
-          const double g = (p < stages ? 1.0 : 0.0) - worths[k * n + order[p]] * inverse[std::min(p, stages - 1)];
-          score[index(order[p])] = factor * g;
-          mixed(index(k * n + order[p]), index(filled)) = root * q[k] * g;
-        }
-        // The cross terms of utilities and weights: - q_k g_k (e_k - weights)^T.
-        for (std::size_t h = 0; h < num; ++h) {
-          const double cross = weight * q[k] * ((h == k ? 1.0 : 0.0) - parameters.weights[h]);
-          for (std::size_t i = 0; i < n; ++i)
-            sums.information(index(num * n + h), index(k * n + i)) -= cross * score[index(i)] / (factor > 0.0 ? factor : 1.0);
-        }
-      }
-      if (num == 1) continue;
-      for (std::size_t h = 0; h < num; ++h) {
-        for (std::size_t k = 0; k <= h; ++k) {
-          const double b_h = parameters.weights[h], b_k = parameters.weights[k];
-          const double complete = (h == k ? b_h : 0.0) - b_h * b_k;
-          const double squared = (h == k ? q[h] : 0.0) - q[h] * b_k - b_h * q[k] + b_h * b_k;
-          sums.information(index(num * n + h), index(num * n + k)) += weight * (complete - squared);
-        }
-      }
-      if (++filled == columns) flush();
+      block.add(order, group.stages, batch.weights[r], &posterior[batch.source[r] * objective.num_components()]);
     }
   }
-  flush();
+  block.flush();
 }
 
 Matrix strict_information(const Objective& objective, const Parameters& parameters) {
@@ -245,11 +268,10 @@ void fix_gauge(const Objective& objective, const std::vector<Pieces>& pieces, bo
 // a standard error of about 30, so that the others keep theirs.
 Matrix inverse_information(const Matrix& information) {
   constexpr double next_to_nothing = 1e-3;
-  const Index size = information.rows();
   Matrix matrix = information;
   for (int attempt = 0; attempt < 2; ++attempt, matrix.diagonal().array() += next_to_nothing) {
-    const Eigen::LLT<Matrix> cholesky(matrix);
-    if (cholesky.info() == Eigen::Success && cholesky.rcond() > 1e-14) return cholesky.solve(Matrix::Identity(size, size));
+    const Cholesky cholesky(matrix);
+    if (cholesky.is_positive_definite() && cholesky.reciprocal_condition() > 1e-14) return cholesky.inverse();
   }
   return {};
 }
@@ -355,7 +377,7 @@ std::vector<double> quasi_variances(const Matrix& covariance) {
         right[j] -= d * e;
       }
     }
-    const Eigen::VectorXd step = normal.ldlt().solve(right);
+    const Eigen::VectorXd step = solve_symmetric(normal, right);
     double length = 1.0;
     bool better = false;
     for (int halving = 0; halving < 30 && !better; ++halving, length *= 0.5) {
@@ -438,8 +460,8 @@ bool newton_step(const Objective& objective, const Matrix& information, Paramete
   std::vector<double> g = flat_gradient(objective, parameters);
   if (fixed_weights && num > 1 && objective.membership() == nullptr)
     std::fill_n(g.begin() + static_cast<std::ptrdiff_t>(num * n), num, 0.0);
-  const Eigen::LLT<Matrix> cholesky(matrix);
-  if (cholesky.info() != Eigen::Success) return false;
+  const Cholesky cholesky(matrix);
+  if (!cholesky.is_positive_definite()) return false;
   const Eigen::VectorXd step = cholesky.solve(Eigen::Map<const Eigen::VectorXd>(g.data(), index(g.size())));
   if (!step.allFinite() || step.lpNorm<Eigen::Infinity>() > 1.0) return false;
   Parameters next = parameters;

@@ -24,8 +24,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 template <std::size_t lanes, class D, class Item>
 void run_items(D d, const Batch& batch, const Item* items, const PassInput& input, std::size_t begin, std::size_t end,
                PassSums& sums) {
-  // Item numbers of more than 16 bits are too rare for shapes of their own.
-  constexpr bool common = sizeof(Item) == 2;
+  // A shape of its own takes time to compile: item numbers of more than 16 bits, and processors without AVX2, are too rare for it.
+  constexpr bool common = sizeof(Item) == 2 && HWY_TARGET != HWY_SCALAR;
   // The least ratio of a stage is the least worth over the total.
   double least = 1.0;
   for (double worth : input.worths) least = std::min(least, worth);
@@ -46,8 +46,8 @@ template <std::size_t lanes, class D>
 void run_with(D d, const Batch& batch, const PassInput& input, std::size_t begin, std::size_t end, PassSums& sums) {
   if (batch.items32.empty())
     run_items<lanes>(d, batch, batch.items16.data(), input, begin, end, sums);
-  else
-    run_items<lanes>(d, batch, batch.items32.data(), input, begin, end, sums);
+  else  // one component after the other, whatever their number
+    run_items<1>(hn::CappedTag<double, 1>(), batch, batch.items32.data(), input, begin, end, sums);
 }
 
 void RunBlock(const Batch& batch, const PassInput& input, std::size_t begin, std::size_t end, PassSums& sums) {

@@ -1,10 +1,11 @@
 #include "caucus/infer/pl_mixture/m_steps.h"
 
-#include <Eigen/Cholesky>
-#include <Eigen/LU>
+#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+
+#include "caucus/model/decompositions.h"
 
 namespace caucus::pl_mixture {
 
@@ -396,7 +397,7 @@ void composite_step(const MatrixXd& above, double strength, std::span<double> ut
         hessian(j, i) -= curve;
       }
     }
-    VectorXd step = hessian.llt().solve(gradient);
+    VectorXd step = Cholesky(hessian).solve(gradient);
     const double longest = step.lpNorm<Eigen::Infinity>();
     if (!std::isfinite(longest)) return;
     if (longest > 2.0) step *= 2.0 / longest;
@@ -448,7 +449,7 @@ void moment_step(const MatrixXd& above, std::span<double> utilities) {
     for (int attempt = 0; attempt < 12 && !better; ++attempt, damping *= 10.0) {
       MatrixXd matrix = normal;
       matrix.diagonal().array() += damping + 1e-12;
-      const VectorXd step = matrix.llt().solve(gradient);
+      const VectorXd step = Cholesky(matrix).solve(gradient);
       std::vector<double> trial(utilities.begin(), utilities.end());
       for (Index i = 0; i < n; ++i) trial[static_cast<std::size_t>(i)] = std::clamp(u[i] + step[i], -30.0, 30.0);
       const double there = moment_objective(above, trial);

@@ -1,8 +1,6 @@
 #include "caucus/infer/pl_mixture/spectral.h"
 
-#include <Eigen/Cholesky>
-#include <Eigen/QR>
-#include <Eigen/SVD>
+#include <Eigen/Core>
 #include <algorithm>
 #include <boost/math/special_functions/erf.hpp>
 #include <cmath>
@@ -13,6 +11,7 @@
 #include "caucus/infer/kmeans.h"
 #include "caucus/infer/pl_mixture/eigen_index.h"
 #include "caucus/infer/regroup.h"
+#include "caucus/model/decompositions.h"
 
 namespace caucus::pl_mixture {
 
@@ -84,10 +83,6 @@ TruncatedSvd truncated_svd(const Embedding& embedding, std::size_t rank, bool ce
     if (center) product -= mean.transpose() * scaled.colwise().sum();
     return product;
   };
-  const auto orthonormal = [](const RowMatrix& matrix) {
-    const Eigen::HouseholderQR<Eigen::MatrixXd> qr(matrix);
-    return RowMatrix(qr.householderQ() * Eigen::MatrixXd::Identity(matrix.rows(), std::min(matrix.rows(), matrix.cols())));
-  };
   RandomStream random(seed, Purpose::svd, 0);
   RowMatrix right(index(bits.num_columns()), index(lanes));
   for (Index i = 0; i < right.rows(); ++i)
@@ -95,16 +90,16 @@ TruncatedSvd truncated_svd(const Embedding& embedding, std::size_t rank, bool ce
   constexpr int power_iterations = 4;
   RowMatrix left;
   for (int iteration = 0; iteration < power_iterations; ++iteration) {
-    left = orthonormal(root.asDiagonal() * forward(right));
-    right = orthonormal(backward(left));
+    left = orthonormal_basis(root.asDiagonal() * forward(right));
+    right = orthonormal_basis(backward(left));
   }
   const RowMatrix projected = forward(right);  // X V', rotated below
   const RowMatrix small = root.asDiagonal() * projected;
-  const Eigen::JacobiSVD<Eigen::MatrixXd> svd(Eigen::MatrixXd(small.transpose() * small), Eigen::ComputeFullU);
+  const Directions found = left_singular_vectors(small.transpose() * small);
   TruncatedSvd result;
-  const Index kept = std::min(index(rank), svd.matrixU().cols());
-  result.values = svd.singularValues().head(kept).cwiseMax(0.0).cwiseSqrt();
-  result.projected = projected * svd.matrixU().leftCols(kept);
+  const Index kept = std::min(index(rank), found.vectors.cols());
+  result.values = found.values.head(kept).cwiseMax(0.0).cwiseSqrt();
+  result.projected = projected * found.vectors.leftCols(kept);
   return result;
 }
 
@@ -213,7 +208,7 @@ std::vector<double> least_squares_utilities(const Eigen::MatrixXd& above, Link l
   } else {
     // A whiff of ridge sets items that were never compared to the mean.
     laplacian.diagonal().array() += 1e-6;
-    theta = laplacian.ldlt().solve(theta).eval();
+    theta = solve_symmetric(laplacian, theta);
   }
   std::vector<double> result(theta.data(), theta.data() + n);
   center(result);

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <Eigen/Dense>
+#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
 
@@ -10,6 +10,7 @@
 #include "caucus/base/parallel.h"
 #include "caucus/infer/pl_mixture/eigen_index.h"
 #include "caucus/infer/pl_mixture/known_voters.h"
+#include "caucus/model/decompositions.h"
 
 namespace caucus::pl_mixture {
 
@@ -44,7 +45,7 @@ Structure make_structure(const Dataset& data, const StructureOptions& options) {
     structure.scale.push_back(deviation > 0.0 ? deviation : 1.0);
     x.col(j) /= structure.scale.back();
   }
-  const Eigen::Index rank = Eigen::MatrixXd(x).colPivHouseholderQr().rank();
+  const Eigen::Index rank = rank_of(x);
   if (rank < x.cols() && !options.free_utilities)
     throw DataError(fmt::format("--utilities: {} columns, but only {} of them tell the {} items apart; leave some out", x.cols(),
                                 rank, x.rows()));
@@ -117,7 +118,7 @@ std::vector<double> StructuredObjective::start(const Parameters& plain) const {
     target.array() -= target.mean();
     Eigen::MatrixXd normal = x.transpose() * x;
     normal.diagonal().array() += 1e-3 * (1.0 + normal.diagonal().maxCoeff());
-    const Eigen::VectorXd beta = normal.ldlt().solve(x.transpose() * target);
+    const Eigen::VectorXd beta = solve_symmetric(normal, x.transpose() * target);
     std::copy_n(beta.data(), q_, own);
     if (structure_.options.free_utilities) {
       const Eigen::VectorXd rest = target - x * beta;

@@ -1,6 +1,6 @@
 #include "caucus/infer/pl_mixture/structured_fit.h"
 
-#include <Eigen/Dense>
+#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -8,6 +8,7 @@
 
 #include "caucus/infer/lbfgs.h"
 #include "caucus/infer/pl_mixture/eigen_index.h"
+#include "caucus/model/decompositions.h"
 
 namespace caucus::pl_mixture {
 
@@ -69,11 +70,10 @@ void add_errors(const StructuredObjective& structured, const Structure& structur
                 double one_ballot, Structured& result) {
   const std::size_t num = structured.objective().num_components(), n = structured.objective().num_items();
   const std::size_t q = structure.scale.size(), per_group = structured.per_group();
-  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(structured_information(structured, variables) / one_ballot);
-  Eigen::VectorXd inverse = eigen.eigenvalues();
+  auto [inverse, vectors] = symmetric_eigenvectors(structured_information(structured, variables) / one_ballot);
   const double largest = inverse.maxCoeff();
   for (double& one : inverse) one = one > 1e-7 * largest ? 1.0 / one : 0.0;
-  const Eigen::MatrixXd covariance = eigen.eigenvectors() * inverse.asDiagonal() * eigen.eigenvectors().transpose();
+  const Eigen::MatrixXd covariance = vectors * inverse.asDiagonal() * vectors.transpose();
   const auto at = [&](std::size_t j) { return std::sqrt(std::max(0.0, covariance(index(j), index(j)))); };
   for (std::size_t k = 0; k < num; ++k) {
     if (q > 0) {

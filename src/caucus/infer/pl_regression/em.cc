@@ -1,11 +1,11 @@
 #include "caucus/infer/pl_regression/em.h"
 
-#include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
 
 #include "caucus/base/error.h"
 #include "caucus/infer/pl_regression/expectation.h"
+#include "caucus/model/decompositions.h"
 
 namespace caucus::pl_regression {
 
@@ -196,7 +196,7 @@ class Em {
     Eigen::MatrixXd gram = differences.transpose() * differences;
     gram.diagonal() *= 1.0 + 1e-10;
     gram.diagonal().array() += 1e-300;
-    const Eigen::VectorXd gamma = gram.ldlt().solve(differences.transpose() * root.cwiseProduct(f));
+    const Eigen::VectorXd gamma = solve_symmetric(gram, differences.transpose() * root.cwiseProduct(f));
     if (!gamma.allFinite()) return forget();
     Eigen::VectorXd shift = Eigen::VectorXd::Zero(size);
     for (Eigen::Index c = 0; c < m; ++c)

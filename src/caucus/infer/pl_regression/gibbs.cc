@@ -15,7 +15,7 @@ constexpr int metropolis_steps = 3;
 }  // namespace
 
 GibbsChain::GibbsChain(const RegressionData& data, const GibbsOptions& options, RandomStream stream)
-    : data_(data), options_(options), stream_(std::move(stream)) {
+    : data_(data), options_(options), stream_(stream) {
   for (const double weight : data.weights)
     if (weight != std::floor(weight))
       throw UsageError("the sampler takes whole weights only (each stands for so many equal rows); use em or variational");

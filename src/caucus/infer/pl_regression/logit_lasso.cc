@@ -1,12 +1,12 @@
 #include "caucus/infer/pl_regression/logit_lasso.h"
 
-#include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
 #include <numbers>
 
 #include "caucus/base/error.h"
 #include "caucus/base/numeric.h"
+#include "caucus/model/decompositions.h"
 
 namespace caucus::pl_regression {
 
@@ -72,7 +72,7 @@ double sample_truncated_logistic(double location, bool above, RandomStream& stre
 }
 
 LogitChain::LogitChain(const LogitData& data, const LogitOptions& options, RandomStream stream)
-    : data_(data), options_(options), stream_(std::move(stream)) {
+    : data_(data), options_(options), stream_(stream) {
   const auto k = static_cast<Eigen::Index>(data.num_classes) - 1, p = data.x.cols();
   beta_.resize(k, p);
   for (Eigen::Index i = 0; i < beta_.size(); ++i) beta_.data()[i] = 0.1 * stream_.normal();
@@ -137,12 +137,10 @@ void LogitChain::draw_coefficients(Eigen::Index k, const Eigen::VectorXd& target
     Eigen::MatrixXd precision = Eigen::MatrixXd::Zero(p, p);
     precision.selfadjointView<Eigen::Lower>().rankUpdate(phi.transpose());
     precision.diagonal() += prior.cwiseInverse();
-    const Eigen::LLT<Eigen::MatrixXd> factor(precision);
+    const Cholesky factor(precision);
     Eigen::VectorXd noise(p);
     for (Eigen::Index j = 0; j < p; ++j) noise[j] = stream_.normal();
-    Eigen::VectorXd draw = factor.matrixL().solve(phi.transpose() * alpha) + noise;
-    factor.matrixU().solveInPlace(draw);
-    beta_.row(k) = draw.transpose();
+    beta_.row(k) = factor.solve_upper(factor.solve_lower(phi.transpose() * alpha) + noise).transpose();
     return;
   }
   // Bhattacharya, Chakraborty & Mallick (2016): O(n^2 p).
@@ -154,7 +152,7 @@ void LogitChain::draw_coefficients(Eigen::Index k, const Eigen::VectorXd& target
   const Eigen::MatrixXd scaled = phi * deviation.asDiagonal();
   Eigen::MatrixXd gram = Eigen::MatrixXd::Identity(n, n);
   gram.selfadjointView<Eigen::Lower>().rankUpdate(scaled);
-  const Eigen::VectorXd w = gram.selfadjointView<Eigen::Lower>().llt().solve(alpha - v);
+  const Eigen::VectorXd w = Cholesky(gram).solve(alpha - v);
   beta_.row(k) = (u + deviation.cwiseProduct(scaled.transpose() * w)).transpose();
 }
 
