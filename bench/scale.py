@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Mapped against read data, two processes against one, in one run; answers are compared first.
 
-  scale.py CAUCUS CAUCUS-MPI BALLOTS [FOLDER]     top-10 ballots of 20 items, five groups; CAUCUS-MPI may be -. REPEATS=1 for a short run
+  scale.py CAUCUS CAUCUS-MPI BALLOTS [FOLDER]     top-10 ballots of 20 items, five groups; CAUCUS-MPI may be -. REPEATS=1 and PASSES=3,13 for a short run
 
 Ratios of the clock need free cores, and the load stands beside them; ratios of processor time do not.
   scale.py CAUCUS - BALLOTS FOLDER --large        a sample and a fit that need more than memory: what they take of it, and the time of a pass
-  scale.py CAUCUS CAUCUS-MPI BALLOTS [FOLDER] --model      docs/scale.md: what the cost model says of 1 to 8 processes, and what they do
+  scale.py CAUCUS CAUCUS-MPI BALLOTS [FOLDER] --model      docs/scale.md: constants from 1 and 2 processes; what they predict for 3 to 8 and for 3 BALLOTS, and what is so
+  scale.py CAUCUS - BALLOTS FOLDER --in-memory    the same file mapped, and unpacked into memory: a pass of each
 """
 import json
 import os
@@ -20,7 +21,7 @@ import time
 WORDS = [word for word in sys.argv[1:] if not word.startswith("--")]
 CAUCUS, MPI, BALLOTS = WORDS[0], WORDS[1], int(float(WORDS[2]))
 FOLDER = WORDS[3] if len(WORDS) > 3 else None
-ITEMS, GROUPS, LENGTH, PASSES = 20, 5, 10, (3, 33)
+ITEMS, GROUPS, LENGTH, PASSES = 20, 5, 10, tuple(map(int, os.environ.get("PASSES", "3,33").split(",")))
 REPEATS = int(os.environ.get("REPEATS", "3"))
 TRAFFIC = {**os.environ, "CAUCUS_MPI_TRAFFIC": "1"}
 
@@ -78,9 +79,9 @@ def load():
     return f"load average {os.getloadavg()[0]:.1f}"
 
 
-def make(path, name):
+def make(path, name, ballots=BALLOTS):
     subprocess.run([CAUCUS, "generate", "--items", str(ITEMS), "-k", str(GROUPS), "-q", "--out", path("truth.json")], check=True)
-    return timed([CAUCUS, "sample", path("truth.json"), "-n", str(BALLOTS), "--length", str(LENGTH), "-q", "--threads", "1", "--out", path(name)])
+    return timed([CAUCUS, "sample", path("truth.json"), "-n", str(ballots), "--length", str(LENGTH), "-q", "--threads", "1", "--out", path(name)])
 
 
 def megabytes(run):
@@ -119,42 +120,90 @@ def large(path):
     print(f"  {seconds[0]:.2f} s a pass, {seconds[1]:.2f} s of the processor ({1e9 * seconds[1] / BALLOTS:.1f} ns a ballot); {megabytes(long)}; {load()}")
 
 
+def in_memory(path):
+    """The same bytes: a .cds file that is mapped, and a packed one, which is unpacked into memory; arrays made of it lie there too."""
+    make(path, "b.cds")
+    subprocess.run(["zstd", "-q", "-1", path("b.cds"), "-o", path("b.cds.zst")], check=True)
+    best = {}
+    answers = []
+    for name, data in (("memory", "b.cds.zst"), ("mapped", "b.cds")) * REPEATS:
+        seconds, long = per_pass(path(data), path("m.json"))
+        answers.append(long["answer"])
+        best[name] = [min(pair) for pair in zip(seconds, best.get(name, seconds))]
+        print(f"  {name:8} {seconds[0]:8.3f} s a pass, {seconds[1]:8.3f} s of the processor; {megabytes(long)}; {load()}", flush=True)
+    clock, processor = (best["mapped"][i] / best["memory"][i] for i in (0, 1))
+    print(f"  {BALLOTS} ballots: mapped / in memory, a pass: {clock:.2f} by the clock, {processor:.2f} of the processor")
+    if any(answer != answers[0] for answer in answers):
+        sys.exit("the answers differ")
+
+
 def traffic(said):
     """By process: exchanges, bytes, seconds that it waited, processor seconds that it worked."""
     found = re.findall(r"traffic: process \d+ exchanges (\d+) bytes (\d+) waited ([\d.]+) worked ([\d.]+)", said)
     return [(int(a), int(b), float(c), float(d)) for a, b, c, d in found]
 
 
+def blocks_of(ballots):
+    return min(max(ballots >> 18, 64), 1024)
+
+
+def share_of(ranks, ballots):
+    """Of all blocks, what the busiest process does."""
+    blocks = blocks_of(ballots)
+    return max(blocks * (r + 1) // ranks - blocks * r // ranks for r in range(ranks)) / blocks
+
+
+def work_of(data, out, ranks):
+    """Bytes that one sends in a pass, the busiest one's work in a pass and besides, and a pass by the clock."""
+    short, long = (fit(data, out, passes, ranks, env=TRAFFIC) for passes in PASSES)
+    between = long["passes"] - short["passes"]
+    first, second = traffic(short["said"]), traffic(long["said"])
+    if len(first) != ranks or len(second) != ranks:
+        sys.exit("some process did not say what it did:\n" + long["said"])
+    sent = max(b[1] - a[1] for a, b in zip(sorted(first), sorted(second))) / between
+    worked = max((b[3] - a[3]) / between for a, b in zip(sorted(first, key=lambda one: one[3]), sorted(second, key=lambda one: one[3])))
+    besides = max(a[3] for a in first) - worked * short["passes"]
+    return sent, worked, besides, (long["fit"] - short["fit"]) / between
+
+
 def model(path):
-    """The work of a pass is measured on one process; bytes and the shares of others follow from how rankings are cut into blocks."""
-    make(path, "b.cds")
+    """The constants come from one and two processes on BALLOTS; all other processes, and three times as many ballots, are predicted."""
     lanes = 8  # five groups in vectors of eight
     partial = 8 * (1 + lanes + 2 * ITEMS * lanes + 3)  # sums of a block, with the lengths of three arrays
-    blocks = min(max(BALLOTS >> 18, 64), 1024)
     cores = os.cpu_count()
-    print(f"{BALLOTS} ballots, {blocks} blocks of {partial} bytes, {cores} cores; {load()}")
-    print("  processes | bytes that one sends in a pass: model, measured | work of one in a pass, s: model, measured | work besides, s | a pass by the clock, s: model, measured")
-    work = 0.0
-    for ranks in (1, 2, 3, 4, 6, 8):
-        short, long = (fit(path("b.cds"), path("m.json"), passes, ranks, env=TRAFFIC) for passes in PASSES)
-        between = long["passes"] - short["passes"]
-        first, second = traffic(short["said"]), traffic(long["said"])
-        if len(first) != ranks or len(second) != ranks:
-            sys.exit("some process did not say what it did:\n" + long["said"])
-        sent = max(b[1] - a[1] for a, b in zip(sorted(first), sorted(second))) / between
-        worked = max((b[3] - a[3]) / between for a, b in zip(first, second))
-        besides = max(a[3] for a in first) - worked * short["passes"]
-        wall = (long["fit"] - short["fit"]) / between
-        work = worked if ranks == 1 else work
-        share = max(blocks * (r + 1) // ranks - blocks * r // ranks for r in range(ranks)) / blocks
-        sends = 0 if ranks == 1 else share * blocks * partial
-        print(f"  {ranks} | {sends:.0f} {sent:.0f} | {work * share:.4f} {worked:.4f} | {besides:.2f} | {work * share * max(1.0, ranks / cores):.4f} {wall:.4f} | {load()}", flush=True)
+    errors = []
+    fitted = {}
+    for ballots in (BALLOTS, 3 * BALLOTS):
+        make(path, "b.cds", ballots)
+        print(f"{ballots} ballots, {blocks_of(ballots)} blocks of {partial} bytes, {cores} cores; {load()}")
+        print("  processes | bytes that one sends in a pass: model, measured | work of one in a pass, ms | work besides, s | a pass by the clock, ms")
+        for ranks in (1, 2, 3, 4, 5, 6, 8) if ballots == BALLOTS else (1, 2, 3, 5, 8):
+            sent, worked, besides, wall = work_of(path("b.cds"), path("m.json"), ranks)
+            share = share_of(ranks, ballots)
+            fitting = ballots == BALLOTS and ranks <= 2
+            if fitting:
+                fitted[ranks] = (worked, besides)
+                each = (worked / share if ranks == 1 else (fitted[1][0] + worked / share) / 2) / ballots
+                shared = 0.0 if ranks == 1 else 2 * (fitted[1][1] - besides) / ballots
+                everybody = fitted[1][1] / ballots - shared
+            says = (0 if ranks == 1 else share * blocks_of(ballots) * partial, each * ballots * share, (everybody + shared / ranks) * ballots)
+            says += (says[1] * max(1.0, ranks / cores),)
+            found = (sent, worked, besides, wall)
+            words = " | ".join(f"{a * unit:.{digits}f}, {b * unit:.{digits}f}" for a, b, unit, digits in zip(says, found, (1, 1e3, 1, 1e3), (0, 1, 2, 1)))
+            if not fitting:
+                errors.append([abs(a / b - 1) if b else 0.0 for a, b in zip(says, found)])
+            print(f"  {ranks} | {words} | {'fitted' if fitting else 'predicted'}; {load()}", flush=True)
+            if fitting and ranks == 2:
+                print(f"  fitted: {1e9 * each:.1f} ns a ballot in a pass; besides {1e6 * everybody:.2f} us a ballot by everybody, {1e6 * shared:.2f} shared")
+    names = ("bytes", "work of a pass", "work besides", "clock of a pass")
+    print("  errors of the predictions, mean and largest: " + "; ".join(
+        f"{name} {100 * sum(column) / len(column):.0f} %, {100 * max(column):.0f} %" for name, column in zip(names, zip(*errors))))
 
 
 def main():
     with tempfile.TemporaryDirectory(dir=FOLDER) as folder:
         path = lambda name: os.path.join(folder, name)
-        (large if "--large" in sys.argv else model if "--model" in sys.argv else ratios)(path)
+        (large if "--large" in sys.argv else model if "--model" in sys.argv else in_memory if "--in-memory" in sys.argv else ratios)(path)
 
 
 main()

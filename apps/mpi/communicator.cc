@@ -42,6 +42,7 @@ Communicator::Communicator() {
   MPI_Comm machine = MPI_COMM_NULL;
   MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &machine);
   MPI_Comm_size(machine, &neighbors_);
+  MPI_Allreduce(&rank_, &first_on_machine_, 1, MPI_INT, MPI_MIN, machine);
   MPI_Comm_free(&machine);
   const MPI_Aint bytes = rank_ == 0 ? static_cast<MPI_Aint>(sizeof(std::uint64_t)) : 0;
   // Some networks have no memory that others reach: then tasks are dealt in turn.

@@ -20,6 +20,7 @@ class Communicator final : public Collective {
 
   int rank() const override { return rank_; }
   int size() const override { return size_; }
+  int first_on_machine() const override { return first_on_machine_; }
   std::vector<std::string> exchange(const std::string& mine) override;
   bool any(bool mine) override;
   void deal() override;
@@ -40,7 +41,7 @@ class Communicator final : public Collective {
 
  private:
   Traffic traffic_;
-  int rank_ = 0, size_ = 1, neighbors_ = 1;
+  int rank_ = 0, size_ = 1, neighbors_ = 1, first_on_machine_ = 0;
   MPI_Comm work_ = MPI_COMM_NULL, meeting_ = MPI_COMM_NULL;
   MPI_Win window_ = MPI_WIN_NULL;
   std::uint64_t* counter_ = nullptr;

@@ -54,6 +54,26 @@ class Mpi(OneFolder):
         self.same("mallows", ["fit", self.cds, "--family", "mallows", "-k", "2", "--restarts", "3"], ranks=(2, 3))
         self.same("gmallows", ["fit", self.cds, "--family", "gmallows", "-k", "2", "--restarts", "2"], ranks=(2,))
 
+    def test_each_has_a_part(self):
+        """Texts of ballots of many lengths: every process lays out its own blocks, and all map one copy of the rankings."""
+        draw = random.Random(11)
+        mixed = self.path("mixed.soi")
+        with open(mixed, "w", encoding="utf-8") as out:
+            for _ in range(50000):
+                items = draw.sample(range(1, 11), 10)
+                items.sort(key=lambda item: item * draw.random())
+                out.write(f"{draw.choice((1, 1, 2, 0.3))}: {','.join(map(str, items[:draw.randint(1, 10)]))}\n")
+        for name, words in {"em": ["-k", "3", "--restarts", "2"],
+                            "emm": ["-k", "3", "--method", "emm", "--iterations", "20"],
+                            "em-lsr": ["-k", "2", "--method", "em-lsr", "--iterations", "12"],
+                            "em-lsr-products": ["-k", "2", "--method", "em-lsr", "--chain", "implicit", "--iterations", "6"],
+                            "subsets": ["-k", "2", "--restarts", "2", "--unranked", "absent"],
+                            "mallows": ["--family", "mallows", "-k", "2", "--restarts", "2"],
+                            "mallows1": ["--family", "mallows", "-k", "1"],
+                            "gmallows": ["--family", "gmallows", "-k", "2", "--restarts", "2"]}.items():
+            self.same(name, ["fit", mixed, *words], ranks=(2, 5) if name in ("em", "mallows") else (3,))
+        self.same("gmallows-v", ["fit", self.cds, "--family", "gmallows", "-k", "2", "--code", "v", "--restarts", "2"], ranks=(3,))
+
     def test_ties_and_voters(self):
         draw = random.Random(5)
         ties, battles = self.path("ties.jsonl"), self.path("battles.csv")

@@ -85,6 +85,16 @@ def test_a_run_that_was_killed_goes_on(folder):
     assert lines.read_text() == before, "what was there was run again"
 
 
+def results(lines):
+    """What was found, by unit; not how long it took and on what."""
+    found = {}
+    for line in lines.read_text().splitlines():
+        one = json.loads(line)
+        found[one.pop("key")] = {name: value for name, value in one.items() if name not in ("made", "cpu_seconds", "megabytes")}
+    assert found
+    return found
+
+
 def test_several_processes_share_the_work(folder):
     words = [program, "run", "paper3-curve", "--quick", "--out", str(folder)]
     processes = [subprocess.Popen(words, stderr=subprocess.DEVNULL) for _ in range(3)]
@@ -95,6 +105,14 @@ def test_several_processes_share_the_work(folder):
     call("tables", "paper3-curve", "--quick", "--out", folder)
     same(folder / "paper3-curve-quick.md", committed / "paper3-curve-quick.md")
     assert not (folder / "paper3-quick.jsonl.claims").exists()
+    # Line by line what one process finds; under mpirun too, where there is one.
+    call("run", "paper3-curve", "--quick", "--out", folder / "alone")
+    alone = results(folder / "alone" / "paper3-quick.jsonl")
+    assert results(folder / "paper3-quick.jsonl") == alone
+    if shutil.which("mpirun"):
+        launch = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", "3", *words[:-1], str(folder / "mpi")]
+        subprocess.run(launch, check=True, capture_output=True)
+        assert results(folder / "mpi" / "paper3-quick.jsonl") == alone
 
 
 def test_errors_say_what_is_wrong(folder):

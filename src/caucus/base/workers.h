@@ -16,6 +16,8 @@ class Collective {
   virtual ~Collective() = default;
   virtual int rank() const = 0;
   virtual int size() const = 0;
+  // The first of those that run on the same machine: it may hand them what lies in its memory.
+  virtual int first_on_machine() const { return rank(); }
   // What each says, by rank, to all. All call.
   virtual std::vector<std::string> exchange(const std::string& mine) = 0;
   // Does one of them say so? All call.

@@ -197,5 +197,23 @@ TEST(RankingSetBuilder, InAFolderGivesTheSameSet) {
   EXPECT_TRUE(std::ranges::equal(one.row_weights(), two.row_weights()));
 }
 
+TEST(RankingSet, PartIsASetOfItsOwn) {
+  RankingSetBuilder builder;
+  const std::uint8_t ends[] = {0, 1, 1};
+  builder.add(std::vector<ItemId>{0, 1, 2}, 2.0);
+  builder.add(std::vector<ItemId>{2, 0}, 3.0);
+  builder.add(std::vector<ItemId>{1, 2, 0}, 0.5, ends);
+  builder.add(std::vector<ItemId>{1});
+  const RankingSet all = builder.build(), part = all.part(1, 3);
+  ASSERT_EQ(part.size(), 2u);
+  EXPECT_EQ(part.total_weight(), 3.5);
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_TRUE(part[i] == all[i + 1]);
+    EXPECT_EQ(part.weight(i), all.weight(i + 1));
+  }
+  EXPECT_TRUE(part[1].has_ties());
+  EXPECT_EQ(all.part(4, 4).size(), 0u);
+}
+
 }  // namespace
 }  // namespace caucus

@@ -73,6 +73,11 @@ std::string digest(const Dataset& data) {
   return fmt::format("xxh128:{:016x}{:016x}", hash.high64, hash.low64);
 }
 
+std::string digest(const Dataset& data, Collective* ranks) {
+  if (ranks == nullptr || ranks->size() < 2) return digest(data);
+  return ranks->exchange(ranks->rank() == 0 ? digest(data) : std::string())[0];
+}
+
 struct RowDigest::State {
   XXH3_state_t* hash = XXH3_createState();
   ~State() { XXH3_freeState(hash); }

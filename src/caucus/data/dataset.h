@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "caucus/base/workers.h"
 #include "caucus/data/column.h"
 #include "caucus/data/ranking.h"
 #include "caucus/data/voters.h"
@@ -79,6 +80,8 @@ DataTraits traits(const Dataset& data);
 // A digest of everything that bears on a fit: items, rankings with weights, meaning of unlisted items.
 // "xxh128:<32 hex digits>".
 std::string digest(const Dataset& data);
+// The same where several processes have the same data: one of them looks at all of it. All call; null: this one alone.
+std::string digest(const Dataset& data, Collective* ranks);
 
 // A digest of rankings that go by: of the rows in their order with their weights, then items and the meaning of unlisted ones. How
 // the rows are cut into pieces does not matter. "xxh128-rows:<32 hex digits>".

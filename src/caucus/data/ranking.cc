@@ -41,6 +41,17 @@ RankingSet RankingSet::with_weights(std::vector<double> weights) const {
   return copy;
 }
 
+RankingSet RankingSet::part(std::size_t begin, std::size_t end) const {
+  RankingArrays arrays;
+  arrays.offsets = offsets().subspan(begin, end - begin + 1);
+  arrays.items = items();
+  arrays.group_ends = group_ends();
+  arrays.weights = weights().subspan(begin, end - begin);
+  for (const double weight : arrays.weights) arrays.total_weight += weight;
+  arrays.owner = std::shared_ptr<const void>(std::shared_ptr<const void>(), this);
+  return RankingSet(arrays);
+}
+
 RankingSet RankingSet::select_rows(std::span<const std::size_t> rows) const {
   RankingSetBuilder builder;
   for (std::size_t row : rows) builder.add((*this)[row_ranking(row)], row_weight(row));

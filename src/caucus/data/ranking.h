@@ -113,6 +113,8 @@ class RankingSet {
   // The same rankings under other weights (E-step responsibilities, bootstrap counts, folds). Rankings
   // of weight 0 stay. Rows are dropped.
   RankingSet with_weights(std::vector<double> weights) const;
+  // Rankings [begin, end), where they are: the set must outlive the part. Rows are dropped.
+  RankingSet part(std::size_t begin, std::size_t end) const;
   // The rows with the given numbers as a set of their own (splits); rankings are merged again.
   RankingSet select_rows(std::span<const std::size_t> rows) const;
 

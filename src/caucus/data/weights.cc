@@ -30,9 +30,7 @@ double effective_size(std::span<const double> weights) {
 }
 
 double effective_size(const RankingSet& rankings) {
-  std::vector<double> weights(rankings.num_rows());
-  for (std::size_t row = 0; row < weights.size(); ++row) weights[row] = rankings.row_weight(row);
-  return effective_size(weights);
+  return effective_size(rankings.row_weights().empty() ? rankings.weights() : rankings.row_weights());
 }
 
 double one_ballot(const RankingSet& rankings) {

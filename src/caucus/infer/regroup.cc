@@ -15,9 +15,7 @@ std::size_t draw(std::span<const double> chances, RandomStream& random) {
 }  // namespace
 
 Regrouper::Regrouper(const RankingSet& rankings, std::size_t num_items, Unranked unranked, std::function<bool()> stop)
-    : rankings_(rankings), num_items_(num_items), unranked_(unranked), stop_(std::move(stop)), same_length_(num_items + 1, 0.0) {
-  for (std::size_t i = 0; i < rankings.size(); ++i) same_length_[rankings.length(i)] += rankings.weight(i);
-}
+    : rankings_(rankings), num_items_(num_items), unranked_(unranked), stop_(std::move(stop)) {}
 
 // Places about their mean, those of a tie-group alike. Unlisted items share the last places, or say nothing.
 void Regrouper::places(std::size_t ranking, std::span<double> out) const {
@@ -45,11 +43,12 @@ std::vector<double> Regrouper::distances(std::size_t ballot) const {
 }
 
 std::vector<double> Regrouper::surprise(std::span<const double> log_probs) const {
-  std::vector<double> result(rankings_.size());
+  std::vector<double> result(rankings_.size()), same_length(num_items_ + 1, 0.0);  // [length]: weight of rankings of that length
+  for (std::size_t i = 0; i < rankings_.size(); ++i) same_length[rankings_.length(i)] += rankings_.weight(i);
   for (std::size_t i = 0; i < rankings_.size(); ++i) {
     const double weight = rankings_.weight(i);
     if (!(weight > 0.0)) continue;
-    const double excess = std::log(weight / same_length_[rankings_.length(i)]) - log_probs[i];
+    const double excess = std::log(weight / same_length[rankings_.length(i)]) - log_probs[i];
     result[i] = weight * std::max(excess, 0.0);
   }
   return result;
@@ -150,7 +149,9 @@ std::vector<GroupOf> Regrouper::cross(const Standing& one, const Standing& two, 
 
 RankingSet draw_by_weight(const RankingSet& rankings, std::size_t count, RandomStream& random) {
   RankingSetBuilder builder;
-  draw_by_weight(rankings.weights(), count, random, [&](std::size_t i, double hits) { builder.add(rankings[i], hits); });
+  draw_by_weight(
+      rankings.size(), [&](std::size_t i) { return rankings.weight(i); }, sum(rankings.weights()), count, random,
+      [&](std::size_t i, double hits) { builder.add(rankings[i], hits); });
   return builder.build();
 }
 

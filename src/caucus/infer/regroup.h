@@ -32,12 +32,13 @@ struct GroupOf {
 };
 
 // Calls take(i, hits) for each i drawn, with chance proportional to its weight (systematic sampling): what is heavy stays in.
-template <class Take>
-void draw_by_weight(std::span<const double> weights, std::size_t count, RandomStream& random, Take&& take) {
-  const double stride = sum(weights) / static_cast<double>(count);
+// total: of all weights.
+template <class WeightOf, class Take>
+void draw_by_weight(std::size_t size, WeightOf&& weight_of, double total, std::size_t count, RandomStream& random, Take&& take) {
+  const double stride = total / static_cast<double>(count);
   double at = random.uniform() * stride, seen = 0.0;
-  for (std::size_t i = 0; i < weights.size(); ++i) {
-    seen += weights[i];
+  for (std::size_t i = 0; i < size; ++i) {
+    seen += weight_of(i);
     double hits = 0.0;
     for (; at < seen; at += stride) hits += 1.0;
     if (hits > 0.0) take(i, hits);
@@ -73,7 +74,6 @@ class Regrouper {
   std::size_t num_items_;
   Unranked unranked_;
   std::function<bool()> stop_;
-  std::vector<double> same_length_;  // [length]: weight of rankings of that length
 };
 
 }  // namespace caucus

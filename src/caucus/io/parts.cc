@@ -69,12 +69,12 @@ std::unique_ptr<PartReader> make_reader(const Source& source, const ReadOptions&
 
 }  // namespace
 
-std::optional<Dataset> read_in_parts(const Source& source, const ReadOptions& options, Format format) {
+bool read_in_parts(const Source& source, const ReadOptions& options, Format format, Dataset* whole) {
   Collective* const ranks = options.ranks;
   const std::string_view text = source.text();
   if (ranks == nullptr || ranks->size() < 2 || !source.is_mapped() ||
       text.size() < static_cast<std::size_t>(ranks->size()) * least_part)
-    return std::nullopt;
+    return false;
   // Every process looks at the head, and comes to the same reader or the same failure.
   const auto make = [&]() -> std::unique_ptr<PartReader> {
     try {
@@ -84,7 +84,7 @@ std::optional<Dataset> read_in_parts(const Source& source, const ReadOptions& op
     }
   };
   std::unique_ptr<PartReader> reader = make();
-  if (reader == nullptr || reader->body() >= text.size()) return std::nullopt;
+  if (reader == nullptr || reader->body() >= text.size()) return false;
   const std::vector<std::size_t> cuts = cut(text, reader->body(), reader->has_quotes(), *ranks);
   const auto own = static_cast<std::size_t>(ranks->rank());
   Saver mine;
@@ -95,22 +95,25 @@ std::optional<Dataset> read_in_parts(const Source& source, const ReadOptions& op
   } catch (const Error&) {
     sound = false;
   }
-  if (ranks->any(!sound)) return std::nullopt;
-  reader = make();
+  if (ranks->any(!sound)) return false;
+  reader = whole != nullptr ? make() : nullptr;
+  bool failed = false;
   for (int rank = 0; rank < ranks->size(); ++rank) {
     std::vector<std::string> said = ranks->exchange(rank == ranks->rank() ? mine.bytes() : std::string());
     if (rank == ranks->rank()) mine = Saver();
+    if (whole == nullptr || failed) continue;
     Loader loader(std::move(said[static_cast<std::size_t>(rank)]));
-    // What fails here fails everywhere.
     try {
       reader->absorb(loader);
     } catch (const Error&) {
-      return std::nullopt;
+      failed = true;
     } catch (const BadState&) {
-      return std::nullopt;
+      failed = true;
     }
   }
-  return reader->finish();
+  if (ranks->any(failed)) return false;
+  if (whole != nullptr) *whole = reader->finish();
+  return true;
 }
 
 void save_rankings(const RankingSet& rankings, Saver& saver) {

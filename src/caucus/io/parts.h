@@ -31,9 +31,10 @@ std::unique_ptr<PartReader> make_preflib_parts(const Source& source, const ReadO
 std::unique_ptr<PartReader> make_jsonl_parts(const Source& source, const ReadOptions& options);
 std::unique_ptr<PartReader> make_csv_parts(const Source& source, const ReadOptions& options, Format format);
 
-// The data set that the whole text gives, with options.ranks. None where there is one process, the text is small or of another
-// kind, or anything is wrong in it: then it is read as a whole, by everybody, with the messages of that.
-std::optional<Dataset> read_in_parts(const Source& source, const ReadOptions& options, Format format);
+// The data set that the whole text gives, with options.ranks, into `whole`; null: this process has no use for it. All call. False
+// where there is one process, the text is small or of another kind, or anything is wrong in it: then it is read as a whole, with
+// the messages of that.
+bool read_in_parts(const Source& source, const ReadOptions& options, Format format, Dataset* whole);
 
 // Rows on their way between processes.
 void save_rankings(const RankingSet& rankings, Saver& saver);

@@ -30,6 +30,8 @@ class Meeting {
     Member(Meeting& meeting, int rank) : meeting_(meeting), rank_(rank) {}
     int rank() const override { return rank_; }
     int size() const override { return static_cast<int>(meeting_.said_.size()); }
+    // Two share a machine, three have one each, five have two machines.
+    int first_on_machine() const override { return size() == 2 ? 0 : size() == 3 ? rank_ : rank_ / 3 * 3; }
     std::vector<std::string> exchange(const std::string& mine) override {
       meeting_.said_[static_cast<std::size_t>(rank_)] = mine;
       meeting_.barrier_.arrive_and_wait();
@@ -103,6 +105,7 @@ class Parts : public testing::Test {
         EXPECT_EQ(got[rank].warnings, whole.warnings) << path;
         EXPECT_EQ(digest(got[rank]), digest(whole)) << path;
         EXPECT_TRUE(!shared || exchanges[rank] > size) << path << ": everybody read the whole";
+        EXPECT_TRUE(!shared || got[rank].rankings.is_borrowed()) << path << ": a copy of its own";
       }
     }
   }
@@ -226,6 +229,31 @@ TEST_F(Parts, Tables) {
                                                                                     random.below(5), i == 7000 ? "many" : "1");
                                                                })),
               {}, false);
+}
+
+// What cannot be read in parts is read once on a machine, and lies there once.
+TEST_F(Parts, PackedTextsAreReadOnceOnAMachine) {
+  const std::string text = write(
+      "x.soi", lines(9000, [](RandomStream& random, std::size_t) { return fmt::format("1: {}\n", order(random, 30, 20, ",")); }));
+  const std::string packed = (folder_ / "x.soi.gz").string();
+  write_dataset(read_dataset(text), packed);
+  ASSERT_GT(std::filesystem::file_size(packed), 65536u);
+  expect_same(packed, {}, false);
+  Meeting meeting(2);
+  std::vector<Dataset> got(2);
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < 2; ++rank)
+    threads.emplace_back([&, rank] {
+      Meeting::Member member(meeting, rank);
+      ReadOptions own;
+      own.ranks = &member;
+      got[static_cast<std::size_t>(rank)] = read_dataset(packed, own);
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_TRUE(got[0].rankings.is_borrowed() && got[1].rankings.is_borrowed());
+  // A damaged archive is said by all.
+  std::filesystem::resize_file(packed, std::filesystem::file_size(packed) - 2000);
+  expect_same(packed, {}, false);
 }
 
 TEST_F(Parts, MappedFilesAreCheckedByShares) {

@@ -1,16 +1,20 @@
 // Which reader a file gets.
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cstring>
 
 #include "caucus/io/columnar.h"
 #include "caucus/io/csv.h"
+#include "caucus/io/descriptor.h"
 #include "caucus/io/item_edits.h"
+#include "caucus/io/one_copy.h"
 #include "caucus/io/order_text.h"
 #include "caucus/io/parts.h"
 #include "caucus/io/readers.h"
 #include "caucus/io/text.h"
+#include "caucus/io/unpack.h"
 #include "caucus/io/voters.h"
 
 namespace caucus {
@@ -139,13 +143,13 @@ Format format_of(const Source& source, const ReadOptions& options) {
   return is_table(guessed) && is_table(options.format) ? options.format : guessed;
 }
 
-Dataset read_source(const Source& source, const ReadOptions& options) {
+// keeper: false where others keep the data, and this process reads a part for them.
+Dataset read_source(const Source& source, const ReadOptions& options, bool keeper = true) {
   const Format format = format_of(source, options);
   Dataset data;
-  if (std::optional<Dataset> whole = read_in_parts(source, options, format)) {
-    data = std::move(*whole);
-  } else
-    switch (format) {
+  const bool in_parts = read_in_parts(source, options, format, keeper ? &data : nullptr);
+  if (!keeper) return data;
+  if (!in_parts) switch (format) {
       case Format::preflib:
         data = read_preflib(source, options);
         break;
@@ -175,6 +179,26 @@ Dataset read_source(const Source& source, const ReadOptions& options) {
 
 namespace {
 
+// What the first bytes of a file and its size tell. Below a certain size a copy for all is not worth the talk; a .cds file is one.
+struct Peek {
+  bool packed = false, worth_sharing = false;
+};
+Peek peek(const std::string& path) {
+  constexpr std::size_t least = 64 << 10;
+  Peek seen;
+  if (path == "-") return seen;
+  const Descriptor file = open_input(path);
+  struct stat status {};
+  if (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode) || static_cast<std::size_t>(status.st_size) < least)
+    return seen;
+  char head[16] = {};
+  if (read_full(file.get(), head, sizeof head) != sizeof head) return seen;
+  const std::string_view start(head, sizeof head);
+  seen.packed = is_packed(start);
+  seen.worth_sharing = seen.packed || !columnar::is_columnar(start);
+  return seen;
+}
+
 Dataset with_voters(Dataset data, const ReadOptions& options) {
   add_voters(data, options);
   // A .cds file remembers what was said of its original, some of which has just been said again.
@@ -188,7 +212,21 @@ Dataset with_voters(Dataset data, const ReadOptions& options) {
 }  // namespace
 
 Dataset read_dataset(const std::string& path, const ReadOptions& options) {
-  return with_voters(read_source(Source::open(path), options), options);
+  const Peek seen = options.ranks != nullptr && options.ranks->size() > 1 ? peek(path) : Peek{};
+  if (!seen.worth_sharing) return with_voters(read_source(Source::open(path), options), options);
+  const auto read = [&](bool keeper) {
+    if (seen.packed && !keeper) return Dataset{};
+    ReadOptions own = options;
+    if (seen.packed) own.ranks = nullptr;
+    if (own.scratch.folder.empty()) own.scratch.folder = folder_of(path);
+    return read_source(Source::open(path), own, keeper);
+  };
+  const auto alone = [&] {
+    ReadOptions own = options;
+    own.ranks = nullptr;
+    return read_source(Source::open(path), own);
+  };
+  return with_voters(read_one_copy(path, options, read, alone), options);
 }
 
 Dataset parse_dataset(std::string_view text, const std::string& name, const ReadOptions& options) {

@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <limits>
 #include <optional>
 
 #include "caucus/base/error.h"
 #include "caucus/io/io.h"
 #include "caucus/io/items.h"
+#include "caucus/io/one_copy.h"
 #include "caucus/io/parts.h"
 #include "caucus/io/row_table.h"
 #include "caucus/io/text.h"
@@ -20,6 +22,8 @@ namespace {
 
 class Joined {
  public:
+  explicit Joined(const Scratch& scratch) : rows_(scratch) {}
+
   void add(const Dataset& part) {
     if (num_rows_ == 0) data_.unranked = part.unranked;
     if (part.unranked != data_.unranked)
@@ -127,11 +131,12 @@ bool is_data_file(std::string name) {
   });
 }
 
-// One process each reads some of the files, and says them to all, in the order of the files. None where something is wrong in one
-// of them: then everybody reads everything, and says so.
-std::optional<std::vector<Dataset>> read_shards(const std::vector<std::string>& files, const ReadOptions& options) {
+// One process each reads some of the files, and says them to all, in the order of the files; keepers take them. False where there
+// are too few files, or something is wrong in one of them: then they are read one by one, with the messages of that.
+bool read_shards(const std::vector<std::string>& files, const ReadOptions& options, bool keeper,
+                 const std::function<void(const Dataset&)>& take) {
   Collective* const ranks = options.ranks;
-  if (ranks == nullptr || files.size() < static_cast<std::size_t>(ranks->size()) || ranks->size() < 2) return std::nullopt;
+  if (ranks == nullptr || files.size() < static_cast<std::size_t>(ranks->size()) || ranks->size() < 2) return false;
   ReadOptions alone = options;
   alone.ranks = nullptr;
   const auto size = static_cast<std::size_t>(ranks->size()), own = static_cast<std::size_t>(ranks->rank());
@@ -143,14 +148,13 @@ std::optional<std::vector<Dataset>> read_shards(const std::vector<std::string>& 
   } catch (const Error&) {
     sound = false;
   }
-  if (ranks->any(!sound)) return std::nullopt;
-  std::vector<Dataset> parts;
+  if (ranks->any(!sound)) return false;
   for (int rank = 0; rank < ranks->size(); ++rank) {
     std::vector<std::string> said = ranks->exchange(rank == ranks->rank() ? mine.bytes() : std::string());
-    Loader loader(std::move(said[static_cast<std::size_t>(rank)]));
-    while (!loader.at_end()) parts.push_back(load_dataset(loader));
+    if (!keeper) continue;
+    for (Loader loader(std::move(said[static_cast<std::size_t>(rank)])); !loader.at_end();) take(load_dataset(loader));
   }
-  return parts;
+  return true;
 }
 
 }  // namespace
@@ -181,22 +185,34 @@ Dataset read_datasets(const std::vector<std::string>& named, const ReadOptions& 
   ReadOptions each = options;
   each.voters_file.clear();
   each.rows_are_voters = false;
-  Joined joined;
-  std::string column;
-  const auto add = [&](const Dataset& part) {
-    if (column.empty()) column = part.voters.column;
-    joined.add(part);
+  const auto read = [&](const ReadOptions& how, bool keeper) {
+    Joined joined(how.scratch);
+    std::string column;
+    const auto add = [&](const Dataset& part) {
+      if (column.empty()) column = part.voters.column;
+      joined.add(part);
+    };
+    if (!read_shards(paths, how, keeper, add))
+      for (const std::string& path : paths) {
+        const Dataset part = read_dataset(path, how);
+        if (keeper) add(part);
+      }
+    if (!keeper) return Dataset{};
+    Dataset data = joined.finish();
+    data.voters.column = column;
+    return data;
   };
-  if (std::optional<std::vector<Dataset>> parts = read_shards(paths, each)) {
-    for (Dataset& part : *parts) {
-      add(part);
-      part = {};
-    }
+  const bool several = options.ranks != nullptr && options.ranks->size() > 1;
+  Dataset data;
+  if (several) {
+    ReadOptions alone = each, gathered = each;
+    alone.ranks = nullptr;
+    if (gathered.scratch.folder.empty()) gathered.scratch.folder = folder_of(paths[0]);
+    data = read_one_copy(
+        paths[0], options, [&](bool keeper) { return read(gathered, keeper); }, [&] { return read(alone, true); });
   } else {
-    for (const std::string& path : paths) add(read_dataset(path, each));
+    data = read(each, true);
   }
-  Dataset data = joined.finish();
-  data.voters.column = column;
   add_voters(data, options);
   return data;
 }

@@ -102,9 +102,11 @@ void Source::settle() {
   if (starts("\xff\xfe") || starts("\xfe\xff")) throw DataError(name_ + ": the text is UTF-16; convert it to UTF-8 first");
 }
 
-Source Source::open(const std::string& path) {
+Source Source::open(const std::string& path) { return open_as(path, input_name(path)); }
+
+Source Source::open_as(const std::string& path, const std::string& name) {
   Source source;
-  source.name_ = input_name(path);
+  source.name_ = name;
   const Descriptor file = open_input(path);
   struct stat status {};
   if (::fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0 && path != "-") {

@@ -13,6 +13,8 @@ class Source {
   // Throws NoInputError, IoError, DataError (broken archive, archive that unpacks to an absurd size, UTF-16). "-" is
   // standard input.
   static Source open(const std::string& path);
+  // The file at `path`, called `name` in messages.
+  static Source open_as(const std::string& path, const std::string& name);
   // `text` is not copied: it must outlive the source.
   static Source from_text(std::string_view text, std::string name);
 

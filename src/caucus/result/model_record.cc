@@ -153,7 +153,7 @@ ModelFacts ModelDocument::facts() const {
   return facts;
 }
 
-DataFacts facts_of(const Dataset& data) { return {digest(data), data.source}; }
+DataFacts facts_of(const Dataset& data, Collective* ranks) { return {digest(data, ranks), data.source}; }
 
 namespace {
 

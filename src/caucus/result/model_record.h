@@ -36,7 +36,8 @@ struct DataFacts {
   std::string digest;
   std::string source;
 };
-DataFacts facts_of(const Dataset& data);
+// ranks: processes that have the same data, all of which call (digest).
+DataFacts facts_of(const Dataset& data, Collective* ranks = nullptr);
 
 // What a model file says besides the model and its fit.
 struct ModelFacts {

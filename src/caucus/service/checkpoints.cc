@@ -9,7 +9,8 @@ namespace caucus::service {
 Checkpoints::Checkpoints(const JournalPlan& plan, const std::string& what, const Dataset& data, const Run& run)
     : run_(run), observer_(run.observer) {
   if (plan.path.empty()) return;
-  const std::string key = fmt::format("caucus {}; {}; seed {}; effort {}; {}", version(), what, run.seed, run.effort, digest(data));
+  const std::string key =
+      fmt::format("caucus {}; {}; seed {}; effort {}; {}", version(), what, run.seed, run.effort, digest(data, run.ranks));
   run_.observer = &observer_;
   journal_.emplace(
       plan, key, run.ranks, [this](std::string_view message) { observer_.warning(message); }, [this] { return should_stop(run_); });

@@ -37,7 +37,7 @@ ChosenFit choose_and_fit(const FitRequest& request, const Run& run) {
   FitOutcome& outcome = chosen.selection.chosen;
   if (chosen.selection.interrupted) outcome.summary.stop_reason = StopReason::interrupted;
   if (chosen.selection.out_of_time) outcome.summary.stop_reason = StopReason::time_limit;
-  chosen.fit = {std::move(outcome.model), std::move(outcome.summary), facts_of(data), std::nullopt};
+  chosen.fit = {std::move(outcome.model), std::move(outcome.summary), facts_of(data, run.ranks), std::nullopt};
   if (request.keep_data && request.data == nullptr) chosen.fit.kept = std::move(read);
   return chosen;
 }

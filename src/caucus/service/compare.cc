@@ -220,7 +220,7 @@ Comparison compare(const Dataset& data, const CompareRequest& request, const Run
   comparison.folds = request.folds;
   comparison.seed = run.seed;
   comparison.num_rankings = data.rankings.total_weight();
-  comparison.data = facts_of(data);
+  comparison.data = facts_of(data, run.ranks);
   std::vector<Scored> scored;
   for (const Contender& contender : request.contenders) {
     if (comparison.interrupted) break;

@@ -53,7 +53,7 @@ FitResult fit(const FitRequest& request, const Run& run) {
   reading.ranks = run.ranks;
   Dataset data = read_datasets(request.paths, reading);
   if (request.on_data) request.on_data(data);
-  FitResult result = with_facts(fitted(data, begun_now(run)), facts_of(data));
+  FitResult result = with_facts(fitted(data, begun_now(run)), facts_of(data, run.ranks));
   if (request.keep_data) result.kept = std::move(data);
   return result;
 }

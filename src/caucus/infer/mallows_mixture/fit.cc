@@ -59,26 +59,89 @@ MultistartResult search(const Dataset& data, const MallowsMixtureOptions& option
                                  : run_multistart(data.rankings, data.num_items(), options, make, run, step_cost);
 }
 
+// What the end of a fit adds up over the rankings.
+struct EndSums {
+  double loglik = 0.0, entropy = 0.0;
+  std::vector<double> information;
+
+  // joint: log of weight and probability, K for each ranking.
+  void add(std::span<const double> joint, std::span<const double> weights) {
+    const std::size_t num = joint.size() / std::max<std::size_t>(weights.size(), 1);
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+      const auto row = joint.subspan(i * num, num);
+      const double total = log_sum_exp(row), weight = weights[i];
+      loglik += weight * total;
+      for (double value : row) {
+        const double share = std::exp(value - total);
+        if (share > 0.0) entropy -= weight * share * (value - total);
+      }
+    }
+  }
+};
+auto parts(IsA<EndSums> auto& sums) { return std::tie(sums.loglik, sums.entropy, sums.information); }
+
+std::vector<double> scaled(std::span<const double> weights, double factor) {
+  std::vector<double> result(weights.begin(), weights.end());
+  for (double& weight : result) weight *= factor;
+  return result;
+}
+
+// Many rankings, a few thousand at a time: nothing of the size of the data is held, and processes share the blocks. scale: of
+// weights, for the information; 0 where there is to be none.
+EndSums sums_by_pieces(const RankingSet& rankings, const Parameters& parameters, const MakeEngine& make_engine, double scale,
+                       const Workers& workers) {
+  constexpr std::size_t piece = 4096;
+  const std::size_t num = parameters.weight.size();
+  const auto add = [](std::vector<double>& to, const std::vector<double>& from) {
+    if (to.empty()) to.assign(from.size(), 0.0);
+    for (std::size_t i = 0; i < from.size(); ++i) to[i] += from[i];
+  };
+  return parallel_fold(
+      Blocks(rankings.size()), workers.without_journal(), [] { return EndSums{}; },
+      [&](EndSums& sums, std::size_t begin, std::size_t end) {
+        std::vector<double> joint;
+        for (std::size_t first = begin; first < end; first += piece) {
+          const RankingSet part = rankings.part(first, std::min(first + piece, end));
+          const std::unique_ptr<Engine> engine = make_engine(part);
+          joint.resize(part.size() * num);
+          engine->log_joint(parameters, 1, joint);
+          sums.add(joint, part.weights());
+          if (scale > 0.0) add(sums.information, information_of(*engine, parameters, scaled(part.weights(), scale), 1));
+        }
+      },
+      [&](EndSums& total, const EndSums& part) {
+        total.loglik += part.loglik;
+        total.entropy += part.entropy;
+        add(total.information, part.information);
+      });
+}
+
+// simple: probabilities of rankings know nothing of the other rankings, and an engine of a few is made at once.
 void finish(FitResult& result, const Dataset& data, const MallowsMixtureOptions& options, const MakeEngine& make_engine,
-            bool with_errors, const Run& run) {
+            bool with_errors, const Run& run, bool simple = false) {
   const bool voters = by_voter(data, options);
   const std::unique_ptr<Engine> engine = voters ? std::make_unique<VoterEngine>(data, make_engine) : make_engine(data.rankings);
   const std::span<const double> weights = voters ? std::span<const double>(data.voters.weights) : data.rankings.weights();
   const std::size_t num_components = result.parameters.weight.size();
-  Buffer<double> joint = scratch_array<double>(data.rankings.scratch(), engine->num_rankings() * num_components);
-  engine->log_joint(result.parameters, run.threads, joint);
-  // The likelihood as score gives it.
-  double loglik = 0.0;
-  result.entropy = 0.0;
-  for (std::size_t i = 0; i < engine->num_rankings(); ++i) {
-    const auto row = std::span(joint).subspan(i * num_components, num_components);
-    const double total = log_sum_exp(row), weight = weights[i];
-    loglik += weight * total;
-    for (double value : row) {
-      const double share = std::exp(value - total);
-      if (share > 0.0) result.entropy -= weight * share * (value - total);
-    }
+  const bool stopped = result.stop_reason == StopReason::interrupted || result.stop_reason == StopReason::time_limit;
+  const double size = voters ? effective_size(data.voters.weights) : effective_size(data.rankings);
+  // Weights that are no counts have no scale of their own (data/weights.h): the information is that of as many voters or ballots
+  // as they stand for.
+  const bool errors = !stopped && with_errors && options.standard_errors;
+  const double scale = errors ? size / sum(weights) : 0.0;
+  const bool in_pieces = simple && !voters && engine->num_rankings() > many_rankings;
+  EndSums sums;
+  if (in_pieces) {
+    const bool affordable = errors && affordable_errors(result.parameters, engine->num_rankings());
+    sums = sums_by_pieces(data.rankings, result.parameters, make_engine, affordable ? scale : 0.0, run.workers());
+  } else {
+    Buffer<double> joint = scratch_array<double>(data.rankings.scratch(), engine->num_rankings() * num_components);
+    engine->log_joint(result.parameters, run.threads, joint);
+    sums.add(joint, weights);
   }
+  // The likelihood as score gives it.
+  const double loglik = sums.loglik;
+  result.entropy = sums.entropy;
   result.loglik = loglik;
   if (result.trace.empty() || result.trace.back() != loglik) {
     if (!result.trace.empty() && std::abs(result.trace.back() - loglik) <= 1e-9 * (1.0 + std::abs(loglik)))
@@ -86,7 +149,6 @@ void finish(FitResult& result, const Dataset& data, const MallowsMixtureOptions&
     else
       result.trace.push_back(loglik);
   }
-  const bool stopped = result.stop_reason == StopReason::interrupted || result.stop_reason == StopReason::time_limit;
   // After a stop the search ends at once, and the gap is that of its first bound; with many items that alone takes a second, and
   // so does the pass over many rankings that counts their pairs.
   constexpr std::size_t most_items_after_a_stop = 500, most_places_after_a_stop = 10'000'000;
@@ -95,15 +157,9 @@ void finish(FitResult& result, const Dataset& data, const MallowsMixtureOptions&
     result.center_gaps.assign(num_components, infinity);
   else if (result.center_gaps.empty())
     result.center_gaps = engine->center_gaps(result.parameters, run.workers());
-  const double size = voters ? effective_size(data.voters.weights) : effective_size(data.rankings);
-  if (!stopped && with_errors && options.standard_errors) {
-    // Weights that are no counts have no scale of their own (data/weights.h): the information is that of as many voters or ballots
-    // as they stand for.
-    std::vector<double> scaled(weights.begin(), weights.end());
-    const double total = sum(scaled);
-    for (double& weight : scaled) weight *= size / total;
-    result.errors = standard_errors(*engine, result.parameters, scaled, run.threads);
-  }
+  if (errors)
+    result.errors = in_pieces ? standard_errors(result.parameters, sums.information)
+                              : standard_errors(*engine, result.parameters, scaled(weights, scale), run.threads);
   const EmOptions em{options.iterations, options.tolerance, options.accelerate};
   if (!stopped && options.bootstrap > 0)
     result.stability = voters
@@ -114,6 +170,12 @@ void finish(FitResult& result, const Dataset& data, const MallowsMixtureOptions&
   if (result.starts.finished > 1 && result.starts.agreeing < 2 && !stopped)
     result.warnings.push_back(fmt::format("{} of {} starts ended at the best log-likelihood: more --restarts may find a better one",
                                           result.starts.agreeing == 0 ? "none" : "only one", result.starts.finished));
+}
+
+// Of all rankings, where they are many, each process keeps the bits of its own blocks.
+std::pair<std::size_t, std::size_t> kept_bits(const RankingSet& rankings, const Dataset& data, const Run& run) {
+  if (&rankings != &data.rankings || data.voters.given() || rankings.size() <= many_rankings) return {0, rankings.size()};
+  return own_range(Blocks(rankings.size()), run.workers());
 }
 
 FitResult from_multistart(MultistartResult best) {
@@ -169,9 +231,9 @@ FitResult fit_mallows(const Dataset& data, const MallowsOptions& options, const 
   if (options.method == MallowsMethod::tensor) {
     FitResult result = fit_by_tensor(data, options, run);
     const MakeEngine make = [&](const RankingSet& rankings) -> std::unique_ptr<Engine> {
-      return std::make_unique<MallowsEngine>(rankings, n, options.consensus, limits_of(run));
+      return std::make_unique<MallowsEngine>(rankings, n, options.consensus, limits_of(run), kept_bits(rankings, data, run));
     };
-    finish(result, data, options, make, options.polish, run);
+    finish(result, data, options, make, options.polish, run, true);
     return result;
   }
   require_accepted({true, true, true, true, true}, data, "family mallows");
@@ -183,10 +245,10 @@ FitResult fit_mallows(const Dataset& data, const MallowsOptions& options, const 
     return result;
   }
   const MakeEngine make = [&](const RankingSet& rankings) -> std::unique_ptr<Engine> {
-    return std::make_unique<MallowsEngine>(rankings, n, options.consensus, limits_of(run));
+    return std::make_unique<MallowsEngine>(rankings, n, options.consensus, limits_of(run), kept_bits(rankings, data, run));
   };
   FitResult result = from_multistart(search(data, options, make, run));
-  finish(result, data, options, make, true, run);
+  finish(result, data, options, make, true, run, true);
   return result;
 }
 
@@ -223,7 +285,7 @@ FitResult fit_generalized_mallows(const Dataset& data, const GeneralizedMallowsO
       result.center_gaps = {exact.optimal ? 0.0 : exact.lower_bound > 0.0 ? exact.cost - exact.lower_bound : infinity};
     }
   }
-  finish(result, data, options, make, true, run);
+  finish(result, data, options, make, true, run, true);
   return result;
 }
 

@@ -7,6 +7,7 @@
 #include "caucus/base/log_sum.h"
 #include "caucus/base/numeric.h"
 #include "caucus/base/parallel.h"
+#include "caucus/infer/mallows_mixture/multistart.h"
 #include "caucus/model/stage.h"
 
 namespace caucus::mallows_mixture {
@@ -40,6 +41,7 @@ struct GeneralizedEngine::Stats {
   }
 };
 
+// plain_ makes starts, once: bits of many rankings are not worth their room for that.
 GeneralizedEngine::GeneralizedEngine(const RankingSet& rankings, std::size_t num_items, Code code, ConsensusMethod consensus,
                                      ConsensusLimits limits)
     : rankings_(rankings),
@@ -47,7 +49,7 @@ GeneralizedEngine::GeneralizedEngine(const RankingSet& rankings, std::size_t num
       code_(code),
       consensus_(consensus),
       limits_(limits),
-      plain_(rankings, num_items, consensus, limits),
+      plain_(rankings, num_items, consensus, limits, {0, rankings.size() > many_rankings ? 0 : rankings.size()}),
       words_(num_items, std::min<std::size_t>(512, rankings.size())),
       solver_(code == Code::v && num_items <= 64 ? num_items : 0) {
   // Many M-steps: a short search each, whose failure to prove its center does no harm.
@@ -326,8 +328,8 @@ GeneralizedEngine::Stats GeneralizedEngine::pass(const Parameters& now, bool wan
     return stats;
   };
   const auto body = [&](Stats& stats, std::size_t begin, std::size_t end) { add_block(tables, begin, end, stats, memberships); };
-  // Memberships are needed here, all of them: nobody else can fill them in.
-  const Workers own = memberships.empty() ? workers : Workers(workers.threads);
+  // Memberships of the own blocks are filled in here; a journal has no room for them.
+  const Workers own = memberships.empty() ? workers : workers.without_journal();
   Stats stats =
       parallel_fold(Blocks(num_rankings()), own, make, body, [](Stats& total, const Stats& partial) { total.fold(partial); });
   for (std::size_t k = 0; k < num_components; ++k)  // a ranking takes part in every stage up to its length
@@ -363,8 +365,14 @@ std::vector<double> GeneralizedEngine::stage_sums(std::span<const ItemId> center
 
 double GeneralizedEngine::step(const Parameters& now, bool move_centers, const Workers& workers, Parameters& next) const {
   const std::size_t num_components = now.weight.size(), n = num_items_;
-  std::vector<double> memberships;
-  if (move_centers && code_ == Code::s) memberships.resize(num_rankings() * num_components);
+  // Of the own blocks: sums over them are shared block by block.
+  Buffer<double> memberships;
+  const auto make_memberships = [&] {
+    const auto [first, last] = own_range(Blocks(num_rankings()), workers);
+    memberships =
+        scratch_array<double>(rankings_.scratch(), num_rankings() * num_components, first * num_components, last * num_components);
+  };
+  if (move_centers && code_ == Code::s) make_memberships();
   Stats stats = pass(now, move_centers, workers, memberships);
   next = now;
   // Hundreds of items: a node takes milliseconds, and steps are many (three ballots of 300 items went on for minutes).
@@ -392,7 +400,7 @@ double GeneralizedEngine::step(const Parameters& now, bool move_centers, const W
       } else {
         const Consensus found = find_consensus(pairs, consensus_, limits);
         if (found.order != now.center[k] && found.cost < consensus_cost(now.center[k], pairs)) {
-          if (code_ == Code::v) memberships.assign(num_rankings() * num_components, 0.0), pass(now, false, workers, memberships);
+          if (code_ == Code::v) make_memberships(), pass(now, false, workers, memberships);
           const std::vector<double> sums = stage_sums(found.order, memberships, k, num_components, workers);
           double before = 0.0, after = 0.0;
           for (std::size_t j = 0; j + 1 < n; ++j) {

@@ -45,6 +45,10 @@ struct MallowsEngine::Stats {
 };
 
 MallowsEngine::MallowsEngine(const RankingSet& rankings, std::size_t num_items, ConsensusMethod consensus, ConsensusLimits limits)
+    : MallowsEngine(rankings, num_items, consensus, std::move(limits), {0, rankings.size()}) {}
+
+MallowsEngine::MallowsEngine(const RankingSet& rankings, std::size_t num_items, ConsensusMethod consensus, ConsensusLimits limits,
+                             std::pair<std::size_t, std::size_t> kept)
     : rankings_(rankings),
       num_items_(num_items),
       weight_(rankings.weights()),
@@ -67,12 +71,12 @@ MallowsEngine::MallowsEngine(const RankingSet& rankings, std::size_t num_items, 
     if (fresh) shapes_.push_back(sizes);
     shape_[i] = found->second;
   }
-  if (use_bits_) bits_ = PairBits(rankings, num_items);
+  if (use_bits_) bits_ = PairBits(rankings, num_items, kept.first, kept.second);
 }
 
 void MallowsEngine::distances(std::span<const std::uint64_t> bits, std::span<const std::uint32_t> position, std::size_t first,
                               std::span<std::uint32_t> out) const {
-  if (use_bits_) {
+  if (use_bits_ && bits_.has(first, out.size())) {
     std::uint16_t buffer[tile];
     for (std::size_t begin = 0; begin < out.size(); begin += tile) {
       const std::size_t count = std::min(tile, out.size() - begin);
@@ -232,8 +236,10 @@ MallowsEngine::Stats MallowsEngine::pass(const Parameters& now, bool want_pairs,
           share_out<0>(tables, first, count, d, part, stats);
       }
       if (!want_pairs) continue;
-      if (use_bits_)
+      if (use_bits_ && bits_.has(first, count))
         stats.sums.add(bits_, first, count, part);
+      else if (use_bits_)
+        stats.sums.add(PairBits(bits_, rankings_, first, first + count), first, count, part);
       else
         add_pairs(first, count, part, stats);
     }
@@ -345,7 +351,10 @@ Parameters MallowsEngine::from_labels(std::span<const std::uint32_t> labels, std
       const std::size_t count = std::min(tile, num_rankings() - first);
       std::fill(part.begin(), part.end(), 0.0);
       for (std::size_t i = 0; i < count; ++i) part[i * num_components + labels[first + i]] = weight_[first + i];
-      sums.add(bits_, first, count, part);
+      if (bits_.has(first, count))
+        sums.add(bits_, first, count, part);
+      else
+        sums.add(PairBits(bits_, rankings_, first, first + count), first, count, part);
     }
     for (std::size_t i = 0; i < num_rankings(); ++i) stats.mass[labels[i]] += weight_[i];
     for (std::size_t k = 0; k < num_components; ++k) pairs[k] = sums.matrix(bits_, k, stats.mass[k]);

@@ -11,7 +11,11 @@ namespace caucus::mallows_mixture {
 
 class MallowsEngine : public Engine {
  public:
+  // Pairs of rankings are kept as bits where passes come by often: of all, or with `kept` of [first, second). Elsewhere they are
+  // counted anew, with the same results.
   MallowsEngine(const RankingSet& rankings, std::size_t num_items, ConsensusMethod consensus, ConsensusLimits limits);
+  MallowsEngine(const RankingSet& rankings, std::size_t num_items, ConsensusMethod consensus, ConsensusLimits limits,
+                std::pair<std::size_t, std::size_t> kept);
 
   std::size_t num_items() const override { return num_items_; }
   std::size_t num_rankings() const override { return rankings_.size(); }

@@ -15,7 +15,7 @@ namespace caucus::mallows_mixture {
 
 namespace {
 
-constexpr std::size_t screen_above = 20'000, screen_size = 8'000;
+constexpr std::size_t screen_above = many_rankings, screen_size = 8'000;
 // Work is counted in distances of a ranking from a center, with what goes with them; about half a nanosecond a unit.
 constexpr double budget = 4e9;
 
@@ -101,7 +101,9 @@ class Problem {
     }
     const RankingSet& seen = full_ ? part_ : rankings;
     engine_ = make_engine(seen);
-    seeds_.emplace(seen, num_items, ConsensusMethod::local, limits_of(run));
+    // One group starts where all are: nothing is to be near anything.
+    seeds_.emplace(seen, num_items, ConsensusMethod::local, limits_of(run),
+                   std::pair<std::size_t, std::size_t>(0, seen.size() > screen_above ? 0 : seen.size()));
     starts_.emplace(*seeds_, seen, num_components_, options.init, run.seed, [&run] { return should_stop(run); });
     regrouper_.emplace(seen, num_items, Unranked::last, [&run] { return should_stop(run); });
     // A start from given labels comes on top, and first.

@@ -19,6 +19,9 @@ struct MultistartResult {
 };
 
 // Makes an engine for a set of rankings.
+// From here on starts see a part of the rankings, and several processes hold a part each of what is made of them.
+inline constexpr std::size_t many_rankings = 20'000;
+
 using MakeEngine = std::function<std::unique_ptr<Engine>(const RankingSet&)>;
 
 // The search of infer/multistart.h: starts side by side, each on one thread, to convergence; optima that look good are improved by

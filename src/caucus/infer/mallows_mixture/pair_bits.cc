@@ -50,20 +50,43 @@ void add_chunks(const std::uint64_t* bits, std::size_t words, std::size_t chunks
 
 }  // namespace
 
-PairBits::PairBits(const RankingSet& rankings, std::size_t num_items)
-    : num_items_(num_items), num_pairs_(num_items * (num_items - 1) / 2), words_(std::max<std::size_t>(1, (num_pairs_ + 63) / 64)) {
+PairBits::PairBits(const RankingSet& rankings, std::size_t num_items) : PairBits(rankings, num_items, 0, rankings.size()) {}
+
+PairBits::PairBits(const RankingSet& rankings, std::size_t num_items, std::size_t first, std::size_t last)
+    : num_items_(num_items),
+      num_pairs_(num_items * (num_items - 1) / 2),
+      words_(std::max<std::size_t>(1, (num_pairs_ + 63) / 64)),
+      first_(first),
+      last_(last) {
   // Wide chunks pay when there are many more rankings than table cells.
   chunk_bits_ = rankings.size() < 2000 ? 4 : 8;
   chunks_ = (num_pairs_ + chunk_bits_ - 1) / chunk_bits_;
-  bool partial = rankings.has_ties();
-  for (std::size_t i = 0; i < rankings.size() && !partial; ++i) partial = rankings.length(i) + 1 < num_items;
-  forward_ = scratch_array<std::uint64_t>(rankings.scratch(), rankings.size() * words_);
-  if (partial) backward_ = scratch_array<std::uint64_t>(rankings.scratch(), rankings.size() * words_);
+  partial_ = rankings.has_ties();
+  for (std::size_t i = 0; i < rankings.size() && !partial_; ++i) partial_ = rankings.length(i) + 1 < num_items;
+  fill(rankings);
+}
+
+PairBits::PairBits(const PairBits& other, const RankingSet& rankings, std::size_t first, std::size_t last)
+    : num_items_(other.num_items_),
+      num_pairs_(other.num_pairs_),
+      words_(other.words_),
+      first_(first),
+      last_(last),
+      partial_(other.partial_),
+      chunk_bits_(other.chunk_bits_),
+      chunks_(other.chunks_) {
+  fill(rankings);
+}
+
+void PairBits::fill(const RankingSet& rankings) {
+  const std::size_t num_items = num_items_, count = last_ - first_;
+  forward_ = scratch_array<std::uint64_t>(rankings.scratch(), count * words_);
+  if (partial_) backward_ = scratch_array<std::uint64_t>(rankings.scratch(), count * words_);
   std::vector<std::size_t> group(num_items);
-  for (std::size_t i = 0; i < rankings.size(); ++i) {
+  for (std::size_t i = 0; i < count; ++i) {
     std::size_t g = 0;
     std::fill(group.begin(), group.end(), num_items);  // unlisted: last
-    rankings[i].for_each_group([&](std::span<const ItemId> members) {
+    rankings[first_ + i].for_each_group([&](std::span<const ItemId> members) {
       for (ItemId item : members) group[item] = g;
       ++g;
     });
@@ -72,7 +95,7 @@ PairBits::PairBits(const RankingSet& rankings, std::size_t num_items)
       for (std::size_t b = a + 1; b < num_items; ++b, ++p) {
         const std::uint64_t bit = std::uint64_t{1} << (p & 63);
         if (group[a] < group[b]) forward_[i * words_ + (p >> 6)] |= bit;
-        if (partial && group[b] < group[a]) backward_[i * words_ + (p >> 6)] |= bit;
+        if (partial_ && group[b] < group[a]) backward_[i * words_ + (p >> 6)] |= bit;
       }
   }
 }
@@ -87,24 +110,24 @@ std::vector<std::uint64_t> PairBits::center_bits(std::span<const std::uint32_t> 
 }
 
 void PairBits::distances(std::span<const std::uint64_t> center, std::size_t first, std::span<std::uint16_t> out) const {
-  if (backward_.empty())
-    count_complete(forward_.data() + first * words_, center.data(), words_, out.size(), out.data());
+  if (!partial_)
+    count_complete(forward_.data() + (first - first_) * words_, center.data(), words_, out.size(), out.data());
   else
-    count_partial(forward_.data() + first * words_, backward_.data() + first * words_, center.data(), words_, out.size(),
-                  out.data());
+    count_partial(forward_.data() + (first - first_) * words_, backward_.data() + (first - first_) * words_, center.data(), words_,
+                  out.size(), out.data());
 }
 
 PairBits::Sums::Sums(const PairBits& bits, std::size_t num_components)
     : components_(num_components), forward_((bits.chunks_ << bits.chunk_bits_) * num_components, 0.0) {
-  if (!bits.backward_.empty()) backward_.assign(forward_.size(), 0.0);
+  if (bits.partial_) backward_.assign(forward_.size(), 0.0);
 }
 
 void PairBits::Sums::add(const PairBits& bits, std::size_t first, std::size_t count, std::span<const double> weights) {
-  add_chunks(bits.forward_.data() + first * bits.words_, bits.words_, bits.chunks_, bits.chunk_bits_, count, weights.data(),
-             components_, forward_.data());
+  add_chunks(bits.forward_.data() + (first - bits.first_) * bits.words_, bits.words_, bits.chunks_, bits.chunk_bits_, count,
+             weights.data(), components_, forward_.data());
   if (!backward_.empty())
-    add_chunks(bits.backward_.data() + first * bits.words_, bits.words_, bits.chunks_, bits.chunk_bits_, count, weights.data(),
-               components_, backward_.data());
+    add_chunks(bits.backward_.data() + (first - bits.first_) * bits.words_, bits.words_, bits.chunks_, bits.chunk_bits_, count,
+               weights.data(), components_, backward_.data());
 }
 
 void PairBits::Sums::fold(const Sums& other) {

@@ -18,8 +18,13 @@ class PairBits {
   static constexpr std::size_t max_items = 32;
 
   PairBits() = default;
-  // Unlisted items are last.
+  // Unlisted items are last. Of rankings [first, last) alone, where they are given.
   PairBits(const RankingSet& rankings, std::size_t num_items);
+  PairBits(const RankingSet& rankings, std::size_t num_items, std::size_t first, std::size_t last);
+  // Of other rankings of the same set, laid out alike: sums over both may be one.
+  PairBits(const PairBits& other, const RankingSet& rankings, std::size_t first, std::size_t last);
+
+  bool has(std::size_t first, std::size_t count) const { return first >= first_ && first + count <= last_; }
 
   std::size_t num_words() const { return words_; }
   std::vector<std::uint64_t> center_bits(std::span<const std::uint32_t> position) const;
@@ -45,7 +50,11 @@ class PairBits {
   };
 
  private:
+  void fill(const RankingSet& rankings);
+
   std::size_t num_items_ = 0, num_pairs_ = 0, words_ = 0;
+  std::size_t first_ = 0, last_ = 0;
+  bool partial_ = false;
   unsigned chunk_bits_ = 8;
   std::size_t chunks_ = 0;
   Buffer<std::uint64_t> forward_;   // bit of pair a < b: a strictly before b

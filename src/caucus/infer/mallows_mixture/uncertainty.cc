@@ -90,15 +90,31 @@ Eigen::MatrixXd observed_information(const Engine& engine, const Parameters& p, 
 
 }  // namespace
 
+bool affordable_errors(const Parameters& p, std::size_t num_rankings) {
+  const FreeParameters free(p);
+  const auto numbers = static_cast<double>(p.theta[0].size() * p.weight.size());
+  return free.size() > 0 && free.size() <= 400 && static_cast<double>(num_rankings) * numbers <= 4e8;
+}
+
+std::vector<double> information_of(const Engine& engine, const Parameters& p, std::span<const double> ranking_weights,
+                                   int threads) {
+  const Eigen::MatrixXd information = observed_information(engine, p, FreeParameters(p), ranking_weights, threads);
+  return {information.data(), information.data() + information.size()};
+}
+
 StandardErrors standard_errors(const Engine& engine, const Parameters& p, std::span<const double> ranking_weights, int threads) {
+  if (!affordable_errors(p, engine.num_rankings())) return standard_errors(p, {});
+  return standard_errors(p, information_of(engine, p, ranking_weights, threads));
+}
+
+StandardErrors standard_errors(const Parameters& p, std::span<const double> information) {
   StandardErrors result;
-  const std::size_t num_components = p.weight.size(), stages = p.theta[0].size(), count = engine.num_rankings();
+  const std::size_t num_components = p.weight.size(), stages = p.theta[0].size();
   result.weight.resize(num_components);
   result.theta.assign(num_components, std::vector<std::optional<double>>(stages));
+  if (information.empty()) return result;
   const FreeParameters free(p);
-  if (free.size() == 0 || free.size() > 400 || static_cast<double>(count) * static_cast<double>(stages * num_components) > 4e8)
-    return result;
-  const Cholesky factor(observed_information(engine, p, free, ranking_weights, threads));
+  const Cholesky factor(Eigen::Map<const Eigen::MatrixXd>(information.data(), free.size(), free.size()));
   if (!factor.is_positive_definite()) return result;
   const Eigen::MatrixXd covariance = factor.inverse();
   if (!covariance.allFinite()) return result;

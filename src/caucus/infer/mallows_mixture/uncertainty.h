@@ -18,6 +18,11 @@ struct StandardErrors {
 // Observed information by Louis (1982), centers held fixed. O(N p^2), p parameters, at most 400.
 StandardErrors standard_errors(const Engine& engine, const Parameters& parameters, std::span<const double> ranking_weights,
                                int threads);
+// The same in pieces: are they few enough, the information of some of the rankings, and the errors from the sum over all.
+bool affordable_errors(const Parameters& parameters, std::size_t num_rankings);
+std::vector<double> information_of(const Engine& engine, const Parameters& parameters, std::span<const double> ranking_weights,
+                                   int threads);
+StandardErrors standard_errors(const Parameters& parameters, std::span<const double> information);
 
 struct Stability {
   int resamples = 0;

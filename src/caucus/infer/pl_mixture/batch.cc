@@ -26,85 +26,164 @@ Shape shape_of(std::size_t length, std::size_t num_items, Unranked unranked) {
   return {listed, listed, true};
 }
 
-template <class Item>
-void fill_items(const Dataset& data, const Batch& batch, Buffer<Item>& out) {
-  const std::size_t n = data.num_items();
-  std::size_t total = 0;
-  for (const auto& group : batch.groups) total += group.count * group.length;
-  out = scratch_array<Item>(data.rankings.scratch(), total);
-  Item* to = out.data();
-  std::vector<std::uint32_t> mark(n, 0);
-  std::uint32_t stamp = 0;
-  for (const auto& group : batch.groups) {
-    for (std::size_t r = group.first; r < group.first + group.count; ++r) {
-      const auto listed = data.rankings[batch.source[r]].items();
-      for (ItemId item : listed) *to++ = static_cast<Item>(item);
-      if (listed.size() == group.length) continue;
-      ++stamp;
-      for (ItemId item : listed) mark[item] = stamp;
-      for (std::size_t i = 0; i < n; ++i)
-        if (mark[i] != stamp) *to++ = static_cast<Item>(i);
-    }
-  }
+// How many rankings of each length there are in a part of the set.
+struct Lengths {
+  std::vector<std::uint32_t> length;
+  std::vector<std::uint64_t> count;
+};
+auto parts(IsA<Lengths> auto& lengths) { return std::tie(lengths.length, lengths.count); }
+
+struct Counted {
+  double total = 0.0, silent = 0.0;
+  std::vector<Lengths> blocks;
+};
+auto parts(IsA<Counted> auto& counted) { return std::tie(counted.total, counted.silent, counted.blocks); }
+
+Blocks set_blocks(const RankingSet& rankings) { return Blocks(rankings.size(), 4096); }
+
+// Of the rankings that say something, block by block.
+Counted count_lengths(const Dataset& data, const Workers& workers) {
+  const RankingSet& rankings = data.rankings;
+  return parallel_fold(
+      set_blocks(rankings), workers.without_journal(), [] { return Counted{}; },
+      [&](Counted& part, std::size_t begin, std::size_t end) {
+        std::vector<std::uint64_t> with_length;
+        for (std::size_t i = begin; i < end; ++i) {
+          const double weight = rankings.weight(i);
+          if (!(weight > 0.0)) continue;
+          part.total += weight;
+          const std::size_t length = rankings.length(i);
+          if (shape_of(length, data.num_items(), data.unranked).stages == 0) {
+            part.silent += weight;
+            continue;
+          }
+          if (with_length.size() <= length) with_length.resize(length + 1, 0);
+          ++with_length[length];
+        }
+        Lengths& found = part.blocks.emplace_back();
+        for (std::size_t length = 0; length < with_length.size(); ++length)
+          if (with_length[length] > 0) {
+            found.length.push_back(static_cast<std::uint32_t>(length));
+            found.count.push_back(with_length[length]);
+          }
+      },
+      [](Counted& all, const Counted& part) {
+        all.total += part.total;
+        all.silent += part.silent;
+        all.blocks.insert(all.blocks.end(), part.blocks.begin(), part.blocks.end());
+      });
 }
 
-}  // namespace
+// The items of a ranking, and where the shape has them those that it does not list.
+template <class Item>
+void write_items(std::span<const ItemId> listed, std::size_t num_items, std::size_t length, std::vector<std::uint32_t>& mark,
+                 std::uint32_t stamp, Item* to) {
+  for (ItemId item : listed) *to++ = static_cast<Item>(item);
+  if (listed.size() == length) return;
+  for (ItemId item : listed) mark[item] = stamp;
+  for (std::size_t i = 0; i < num_items; ++i)
+    if (mark[i] != stamp) *to++ = static_cast<Item>(i);
+}
 
-Batch make_batch(const Dataset& data) {
-  const RankingSet& rankings = data.rankings;
-  Batch batch;
-  batch.num_items = data.num_items();
-  // A ranking's shape follows from its length; two lengths may have one shape. Sorted by counting, in the order of the set within a
-  // shape.
+// The groups of rankings of one shape, and which of them rankings of a length belong to.
+std::vector<std::size_t> lay_out_groups(const Counted& counted, const Dataset& data, Batch& batch) {
   const auto shape = [&](std::size_t length) { return shape_of(length, batch.num_items, data.unranked); };
-  std::vector<std::size_t> with_length;
-  for (std::size_t i = 0; i < rankings.size(); ++i) {
-    const double weight = rankings.weight(i);
-    if (!(weight > 0.0)) continue;
-    batch.total_weight += weight;
-    const std::size_t length = rankings.length(i);
-    if (with_length.size() <= length) with_length.resize(length + 1, 0);
-    if (shape(length).stages == 0)
-      batch.silent_weight += weight;
-    else
-      ++with_length[length], ++batch.count;
-  }
-  std::vector<std::size_t> lengths;
+  std::vector<std::size_t> with_length, lengths;
+  for (const Lengths& block : counted.blocks)
+    for (std::size_t j = 0; j < block.length.size(); ++j) {
+      if (with_length.size() <= block.length[j]) with_length.resize(block.length[j] + 1, 0);
+      with_length[block.length[j]] += block.count[j];
+    }
   for (std::size_t length = 0; length < with_length.size(); ++length)
     if (with_length[length] > 0) lengths.push_back(length);
+  // A ranking's shape follows from its length; two lengths may have one shape.
   std::ranges::stable_sort(lengths, [&](std::size_t a, std::size_t b) { return shape(a).key() < shape(b).key(); });
   batch.all_complete = true;
-  std::vector<std::size_t> group_of(with_length.size(), 0), next;
-  std::size_t first = 0, begin = 0;
+  std::vector<std::size_t> group_of(with_length.size(), 0);
+  std::size_t begin = 0;
   for (const std::size_t length : lengths) {
     const Shape now = shape(length);
     const std::size_t count = with_length[length];
     if (batch.groups.empty() || batch.groups.back().length != now.length || batch.groups.back().stages != now.stages ||
-        batch.groups.back().implicit != now.implicit) {
-      batch.groups.push_back({first, 0, begin, now.length, now.stages, now.implicit});
-      next.push_back(first);
-    }
+        batch.groups.back().implicit != now.implicit)
+      batch.groups.push_back({batch.count, 0, begin, now.length, now.stages, now.implicit});
     batch.groups.back().count += count;
     group_of[length] = batch.groups.size() - 1;
-    first += count;
+    batch.count += count;
     begin += count * now.length;
     batch.all_complete = batch.all_complete && !now.implicit && now.stages + 1 == batch.num_items;
     batch.max_length = std::max(batch.max_length, now.length);
   }
-  batch.source = scratch_array<std::uint32_t>(data.rankings.scratch(), batch.count);
-  batch.weights = scratch_array<double>(data.rankings.scratch(), batch.count);
-  for (std::size_t i = 0; i < rankings.size(); ++i) {
-    const double weight = rankings.weight(i);
-    const std::size_t length = rankings.length(i);
-    if (!(weight > 0.0) || with_length[length] == 0) continue;
-    const std::size_t at = next[group_of[length]]++;
-    batch.source[at] = static_cast<std::uint32_t>(i);
-    batch.weights[at] = weight;
-  }
+  return group_of;
+}
+
+// Where the items of ranking r begin; at the end, how many there are.
+std::size_t items_before(const Batch& batch, std::size_t r) {
+  for (const Batch::Group& group : batch.groups)
+    if (r < group.first + group.count) return group.begin + (r - group.first) * group.length;
+  return batch.groups.empty() ? 0 : batch.groups.back().begin + batch.groups.back().count * batch.groups.back().length;
+}
+
+}  // namespace
+
+Batch make_batch(const Dataset& data, const Workers& workers) {
+  const RankingSet& rankings = data.rankings;
+  Batch batch;
+  batch.num_items = data.num_items();
+  const Counted counted = count_lengths(data, workers);
+  batch.total_weight = counted.total;
+  batch.silent_weight = counted.silent;
+  const std::vector<std::size_t> group_of = lay_out_groups(counted, data, batch);
+  const std::size_t stored = items_before(batch, batch.count);
+  std::tie(batch.first, batch.last) =
+      stored >= least_pass_for_threads ? own_range(pass_blocks(batch), workers) : std::pair(std::size_t{0}, batch.count);
+  const std::size_t first = batch.first, last = batch.last;
+  const auto array = [&]<class T>(Buffer<T>& to, std::size_t size, std::size_t from, std::size_t until) {
+    to = batch.is_whole() ? scratch_array<T>(rankings.scratch(), size) : scratch_array<T>(rankings.scratch(), size, from, until);
+  };
+  array(batch.source, batch.count, first, last);
+  array(batch.weights, batch.count, first, last);
   if (batch.num_items <= 65536)
-    fill_items(data, batch, batch.items16);
+    array(batch.items16, stored, items_before(batch, first), items_before(batch, last));
   else
-    fill_items(data, batch, batch.items32);
+    array(batch.items32, stored, items_before(batch, first), items_before(batch, last));
+
+  // Sorted by counting, in the order of the set within a shape: where the rankings of each block and group go.
+  const Blocks blocks = set_blocks(rankings);
+  const std::size_t num_groups = batch.groups.size();
+  std::vector<std::size_t> place((blocks.count() + 1) * num_groups, 0);
+  for (std::size_t g = 0; g < num_groups; ++g) place[g] = batch.groups[g].first;
+  for (std::size_t b = 0; b < blocks.count(); ++b) {
+    std::copy_n(&place[b * num_groups], num_groups, &place[(b + 1) * num_groups]);
+    const Lengths& found = counted.blocks[b];
+    for (std::size_t j = 0; j < found.length.size(); ++j) place[(b + 1) * num_groups + group_of[found.length[j]]] += found.count[j];
+  }
+  parallel_for(blocks.count(), workers.threads, [&](std::size_t b) {
+    std::vector<std::size_t> next(place.begin() + static_cast<std::ptrdiff_t>(b * num_groups),
+                                  place.begin() + static_cast<std::ptrdiff_t>((b + 1) * num_groups));
+    bool mine = false;
+    for (std::size_t g = 0; g < num_groups; ++g)
+      mine = mine || (next[g] < last && place[(b + 1) * num_groups + g] > first && next[g] < place[(b + 1) * num_groups + g]);
+    if (!mine) return;
+    std::vector<std::uint32_t> mark(batch.num_items, 0);
+    std::uint32_t stamp = 0;
+    for (std::size_t i = blocks.begin(b); i < blocks.end(b); ++i) {
+      const double weight = rankings.weight(i);
+      const std::size_t length = rankings.length(i);
+      if (!(weight > 0.0) || shape_of(length, batch.num_items, data.unranked).stages == 0) continue;
+      const std::size_t g = group_of[length], at = next[g]++;
+      if (at < first || at >= last) continue;
+      const Batch::Group& group = batch.groups[g];
+      batch.source[at] = static_cast<std::uint32_t>(i);
+      batch.weights[at] = weight;
+      const std::size_t to = group.begin + (at - group.first) * group.length;
+      const auto listed = rankings[i].items();
+      if (batch.items32.empty())
+        write_items(listed, batch.num_items, group.length, mark, ++stamp, batch.items16.data() + to);
+      else
+        write_items(listed, batch.num_items, group.length, mark, ++stamp, batch.items32.data() + to);
+    }
+  });
   return batch;
 }
 

@@ -35,9 +35,14 @@ struct Batch {
   double silent_weight = 0.0;  // of rankings that say nothing (one item, or none)
   double total_weight = 0.0;   // of all
   std::uint32_t max_length = 0;
+  // Several processes have a part each: items, weights and sources of rankings [first, last) are there, the others are zeros that
+  // take no memory. All that is said above of rankings and groups is said of all.
+  std::size_t first = 0, last = 0;
+  bool is_whole() const { return last - first == count; }
 };
 
-Batch make_batch(const Dataset& data);
+// With several processes of `workers`, the rankings of the own blocks (pass_blocks) where they are many. All call.
+Batch make_batch(const Dataset& data, const Workers& workers = 1);
 
 // Who cast which rankings of a batch: entries [begin[v], begin[v + 1]) are those of voter v.
 struct CastRankings {

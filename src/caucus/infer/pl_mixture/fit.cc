@@ -54,7 +54,7 @@ double entropy_of(const Objective& objective, const Parameters& parameters, std:
       [&](double& sum, std::size_t begin, std::size_t end) {
         for (std::size_t r = begin; r < end; ++r) {
           const double weight = rankings.weight(sources[r]);
-          sum += membership_entropy(posterior.subspan(sources[r] * num, num), std::span(&weight, 1), num);
+          sum += membership_entropy(posterior.subspan(objective.membership_of(r) * num, num), std::span(&weight, 1), num);
         }
       },
       [](double& total, double part) { total += part; });

@@ -213,7 +213,7 @@ Objective::VoterStep draw_voters(const Objective& objective, const GibbsState& s
 
 double gibbs_sweep(const Objective& objective, const GibbsOptions& options, std::uint64_t seed, std::uint64_t sweep,
                    GibbsState& state) {
-  const Batch& batch = objective.batch();
+  const Batch& batch = objective.whole_batch();
   const std::size_t n = objective.num_items(), num = state.weights.size(), lanes = padded_components(num);
   // Memberships by the fused pass; its worths are scaled to at most 1, which the likelihood does not see.
   std::vector<double> worths(n * lanes, 1.0), prior(lanes, 0.0), posterior(batch.count * num);
@@ -340,7 +340,7 @@ class GibbsChain {
 }  // namespace
 
 GibbsDraws gibbs_chain(const Objective& objective, const GibbsOptions& options, const Parameters& start, const Run& run) {
-  for (double weight : objective.batch().weights)
+  for (double weight : objective.whole_batch().weights)
     if (weight != std::floor(weight))
       throw DataError(fmt::format("{}: method gibbs takes whole-number weights only, but one is {}; choose method em",
                                   objective.data().source, weight));

@@ -148,7 +148,7 @@ void add_block(const Batch& batch, const Buffer<Item>& items, const Objective& o
 Matrix strict_information(const Objective& objective, const Parameters& parameters) {
   const std::size_t n = objective.num_items(), num = objective.num_components();
   const std::size_t size = num * n + (num > 1 ? num : 0);
-  const Batch& batch = objective.batch();
+  const Batch& batch = objective.whole_batch();
   std::vector<double> posterior;
   const Evaluation evaluation = objective.evaluate(parameters, &posterior);
   std::vector<double> worths(num * n);
@@ -325,11 +325,11 @@ double information_cost(const Objective& objective) {
     return 2.0 * size * static_cast<double>(objective.data().rankings.items().size()) * num * orders * 3.0 + size * size * size;
   }
   double pairs = 0.0;
-  for (const Batch::Group& group : objective.batch().groups) {
+  for (const Batch::Group& group : objective.layout().groups) {
     const double length = group.implicit ? n : group.length;
     pairs += static_cast<double>(group.count) * length * length / 2.0;
   }
-  return num * pairs + (num > 1 ? static_cast<double>(objective.batch().count) * size * size / 4.0 : 0.0) + size * size * size;
+  return num * pairs + (num > 1 ? static_cast<double>(objective.layout().count) * size * size / 4.0 : 0.0) + size * size * size;
 }
 
 Matrix observed_information(const Objective& objective, const Parameters& parameters) {

@@ -94,14 +94,25 @@ std::size_t stage_of(const Batch& batch, const std::vector<std::size_t>& first, 
   return first[static_cast<std::size_t>(&group - batch.groups.data())] + (r - group.first) * group.stages;
 }
 
+// Room for a number per stage of the own rankings.
+Buffer<double> numbers_by_stage(const Objective& objective) {
+  const Batch& batch = objective.batch();
+  const std::vector<std::size_t> first = first_stages(batch);
+  const auto before = [&](std::size_t r) {
+    for (const Batch::Group& group : batch.groups)
+      if (r < group.first + group.count) return stage_of(batch, first, group, r);
+    return first.back();
+  };
+  return scratch_array<double>(objective.data().rankings.scratch(), first.back(), before(batch.first), before(batch.last));
+}
+
 // rates: q / S of every stage of the own blocks, where wanted.
-ChainFlow chain_flow(const Objective& objective, const Shares& shares, const std::vector<double>& worths,
-                     std::vector<double>* rates) {
+ChainFlow chain_flow(const Objective& objective, const Shares& shares, const std::vector<double>& worths, Buffer<double>* rates) {
   const Batch& batch = objective.batch();
   const std::size_t n = worths.size();
   const double total = sum(worths);
   const std::vector<std::size_t> first = first_stages(batch);
-  if (rates != nullptr) rates->resize(first.back());
+  if (rates != nullptr && rates->empty()) *rates = numbers_by_stage(objective);
   ChainFlow flow = parallel_fold(
       pass_blocks(batch), objective.workers().without_journal(),
       [&] {
@@ -111,7 +122,7 @@ ChainFlow chain_flow(const Objective& objective, const Shares& shares, const std
         std::vector<double> left;
         std::vector<char> mark(n);
         for_each_ranking(batch, begin, end, [&](std::size_t r, const auto* items, const Batch::Group& group) {
-          const double q = batch.weights[r] * shares.posterior[batch.source[r] * shares.num_components + shares.component];
+          const double q = shares.weight(batch, r);
           if (!(q > 0.0)) return;
           stage_sums(items, group, worths, total, left, mark);
           for (double& s : left) s = q / s;
@@ -139,7 +150,7 @@ ChainFlow chain_flow(const Objective& objective, const Shares& shares, const std
 }
 
 // Flow into each item for other masses than the worths: one product with the chain, which is not built.
-std::vector<double> flow_in(const Objective& objective, const Shares& shares, const std::vector<double>& rates,
+std::vector<double> flow_in(const Objective& objective, const Shares& shares, const Buffer<double>& rates,
                             const std::vector<double>& mass) {
   const Batch& batch = objective.batch();
   const double total = sum(mass);
@@ -150,7 +161,7 @@ std::vector<double> flow_in(const Objective& objective, const Shares& shares, co
         std::vector<double> there;
         std::vector<char> mark(mass.size());
         for_each_ranking(batch, begin, end, [&](std::size_t r, const auto* items, const Batch::Group& group) {
-          if (!(batch.weights[r] * shares.posterior[batch.source[r] * shares.num_components + shares.component] > 0.0)) return;
+          if (!(shares.weight(batch, r) > 0.0)) return;
           stage_sums(items, group, mass, total, there, mark);
           const double* const rate = rates.data() + stage_of(batch, first, group, r);
           for (std::size_t p = 0; p < group.stages; ++p) in[items[p]] += there[p] * rate[p];
@@ -162,8 +173,8 @@ std::vector<double> flow_in(const Objective& objective, const Shares& shares, co
 // Transition rates, eq. (12): rate(i, j) = sum of q / S over the choices of j where i was there too. The last state is the item of
 // utility 0 of the pseudo-comparisons, if there are any.
 MatrixXd chain_rates(const Objective& objective, const Shares& shares, const std::vector<double>& worths, double largest) {
-  const Batch& batch = objective.batch();
   const std::size_t n = worths.size();
+  const Batch& batch = shares_chain(n) ? objective.batch() : objective.whole_batch();
   const bool ghost = objective.strength() > 0.0;
   const auto size = static_cast<Index>(n + (ghost ? 1 : 0));
   const double total = sum(worths);
@@ -176,7 +187,7 @@ MatrixXd chain_rates(const Objective& objective, const Shares& shares, const std
         std::vector<char> mark(n);
         double* const to_all = part.data() + n * n;
         for_each_ranking(batch, begin, end, [&](std::size_t r, const auto* items, const Batch::Group& group) {
-          const double q = batch.weights[r] * shares.posterior[batch.source[r] * shares.num_components + shares.component];
+          const double q = shares.weight(batch, r);
           if (!(q > 0.0)) return;
           stage_sums(items, group, worths, total, left, mark);
           for (std::size_t p = 0; p < group.stages; ++p) {
@@ -245,10 +256,10 @@ void weighted_lsr(const Objective& objective, const Shares& shares, Chain chain,
   const std::size_t n = utilities.size();
   const bool ghost = objective.strength() > 0.0;
   const bool build = builds_chain(chain, n);
+  Buffer<double> rates;
   for (int step = 0; step < max_steps; ++step) {
     double largest = 0.0;
     const std::vector<double> worths = worths_of(utilities, largest);
-    std::vector<double> rates;
     const ChainFlow own = chain_flow(objective, shares, worths, build ? nullptr : &rates);
     double choices = 0.0, steepest = 0.0;
     for (std::size_t i = 0; i < n; ++i) {
@@ -295,7 +306,7 @@ void weighted_lsr(const Objective& objective, const Shares& shares, Chain chain,
 }
 
 std::vector<MatrixXd> pair_counts(const Objective& objective, std::span<const double> posterior, std::size_t num) {
-  const Batch& batch = objective.batch();
+  const Batch& batch = objective.whole_batch();
   const std::size_t n = objective.num_items();
   std::vector<MatrixXd> above(num, MatrixXd::Zero(static_cast<Index>(n), static_cast<Index>(n)));
   std::vector<VectorXd> over_rest(num, VectorXd::Zero(static_cast<Index>(n)));
@@ -323,7 +334,7 @@ std::vector<MatrixXd> pair_counts(const Objective& objective, std::span<const do
 }
 
 PairCounter::PairCounter(const Objective& objective) : objective_(objective) {
-  const Batch& batch = objective.batch();
+  const Batch& batch = objective.layout();
   double pairs = 0.0;
   for (const Batch::Group& group : batch.groups)
     pairs += static_cast<double>(group.count * group.stages * (group.implicit ? group.stages : group.length)) / 2.0;

@@ -12,11 +12,17 @@
 
 namespace caucus::pl_mixture {
 
-// Share of component k in distinct ranking i of the data set: posterior[i * K + k], times the ranking's weight.
+// Share of component k in distinct ranking i of the data set: posterior[i * K + k], times the ranking's weight. by_place: the same
+// for the rankings in the order of a pass.
 struct Shares {
   std::span<const double> posterior;
   std::size_t num_components = 1;
   std::size_t component = 0;
+  bool by_place = false;
+
+  double weight(const Batch& batch, std::size_t r) const {
+    return batch.weights[r] * posterior[(by_place ? r : batch.source[r]) * num_components + component];
+  }
 };
 
 // Weighted Luce spectral ranking (Algorithm 4): up to max_steps chains, until the gradient of the weighted log-likelihood, relative

@@ -15,6 +15,7 @@ struct Point {
   Parameters parameters;
   Evaluation evaluation;
   std::vector<double> posterior;
+  Buffer<double> placed;  // em-lsr: as Objective::evaluate_all gives them
   double objective() const { return evaluation.objective(); }
 };
 
@@ -132,10 +133,18 @@ class Driver {
   Point at(Parameters parameters) {
     Point point;
     point.parameters = std::move(parameters);
-    const Objective::Whose whose = method_ == Method::em_lsr ? memberships_for_lsr(objective_, chain_) : Objective::Whose::all;
-    point.evaluation = objective_.evaluate(point.parameters, method_ == Method::emm ? nullptr : &point.posterior, whose);
+    if (method_ == Method::em_lsr && memberships_for_lsr(objective_, chain_) == Objective::Whose::own)
+      point.evaluation = objective_.evaluate_all(point.parameters, point.placed);
+    else
+      point.evaluation = objective_.evaluate(point.parameters, method_ == Method::emm ? nullptr : &point.posterior);
     ++solution_.iterations;
     return point;
+  }
+
+  Shares shares_of(const Point& point, std::size_t k) const {
+    const bool placed = !point.placed.empty();
+    return {placed ? std::span<const double>(point.placed.data(), point.placed.size()) : std::span<const double>(point.posterior),
+            point.parameters.num_components(), k, placed && objective_.memberships_by_place()};
   }
 
   Point step(const Point& from) {
@@ -143,7 +152,7 @@ class Driver {
       Parameters next = from.parameters;
       for (std::size_t k = 0; k < next.num_components(); ++k)
         if (from.evaluation.responsibility[k] > 1e-9)
-          weighted_lsr(objective_, {from.posterior, next.num_components(), k}, chain_, 5, 1e-7, next.component(k));
+          weighted_lsr(objective_, shares_of(from, k), chain_, 5, 1e-7, next.component(k));
       if (!options_.fixed_weights) objective_.update_weights(from.evaluation, next);
       Point point = at(std::move(next));
       // A single chain may overshoot where a component is nearly disconnected; the MM step never does.

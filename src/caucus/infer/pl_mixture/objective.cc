@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <mutex>
 
 namespace caucus::pl_mixture {
 
@@ -22,11 +23,18 @@ std::vector<double> shifted(std::span<const double> utilities) {
 
 }  // namespace
 
+struct Objective::WholeBatch {
+  std::once_flag once;
+  Batch batch;
+};
+
 Objective::Objective(const Dataset& data, std::size_t num_components, double strength, const Workers& workers)
     : data_(&data), num_components_(num_components), strength_(strength), workers_(workers), batch_(std::make_shared<Batch>()) {
   const RankingSet& rankings = data.rankings;
   if (!rankings.has_ties()) {
-    batch_ = std::make_shared<Batch>(make_batch(data));
+    // Voters have rankings anywhere.
+    batch_ = std::make_shared<Batch>(make_batch(data, data.voters.given() ? Workers(workers.threads) : workers));
+    if (!batch_->is_whole()) whole_batch_ = std::make_shared<WholeBatch>();
     telling_weight_ = batch_->total_weight - batch_->silent_weight;
     silent_weight_ = batch_->silent_weight;
     count_voters();
@@ -47,6 +55,12 @@ Objective::Objective(const Dataset& data, std::size_t num_components, double str
   }
   tie_batch_ = std::make_shared<TieBatch>(make_tie_batch(data, tie_orders_));
   count_voters();
+}
+
+const Batch& Objective::whole_batch() const {
+  if (whole_batch_ == nullptr) return *batch_;
+  std::call_once(whole_batch_->once, [&] { whole_batch_->batch = make_batch(*data_, workers_.threads); });
+  return whole_batch_->batch;
 }
 
 // One group is the same with and without voters.
@@ -114,12 +128,12 @@ double Objective::stored_numbers(double tie_cost) const {
   return static_cast<double>(tie_batch_->items.size()) * (1.0 + tie_cost * polynomials);
 }
 
-Evaluation Objective::evaluate(const Parameters& parameters, std::vector<double>* posterior, Whose whose) const {
+Evaluation Objective::evaluate(const Parameters& parameters, std::vector<double>* posterior) const {
   const bool strict = !by_voter_ && !has_ties();
   if (strict && posterior != nullptr) posterior->resize(data_->rankings.size() * num_components_);
   Evaluation evaluation = by_voter_              ? evaluate_voters(parameters, posterior)
                           : has_ties()           ? evaluate_ties(parameters, posterior, nullptr)
-                          : posterior != nullptr ? evaluate_strict(parameters, *posterior, nullptr, whose)
+                          : posterior != nullptr ? evaluate_strict(parameters, *posterior, nullptr)
                                                  : evaluate_strict(parameters, {}, nullptr);
   add_penalty(parameters, evaluation);
   return evaluation;
@@ -132,8 +146,10 @@ Evaluation Objective::evaluate_all(const Parameters& parameters, Buffer<double>&
     posterior = Buffer<double>(std::span<const double>(values));
     return evaluation;
   }
-  if (posterior.size() != data_->rankings.size() * num_components_)
-    posterior = scratch_array<double>(data_->rankings.scratch(), data_->rankings.size() * num_components_);
+  const Batch& own = batch();
+  const std::size_t num = num_components_;
+  if (posterior.size() != own.count * num)
+    posterior = scratch_array<double>(data_->rankings.scratch(), own.count * num, own.first * num, own.last * num);
   Evaluation evaluation = evaluate_strict(parameters, {posterior.data(), posterior.size()}, nullptr, Whose::own);
   add_penalty(parameters, evaluation);
   return evaluation;
@@ -184,33 +200,33 @@ Evaluation Objective::evaluate_strict(const Parameters& parameters, std::span<do
   const std::size_t num = num_components_;
   const std::vector<double> worths = lane_worths(parameters);
   const std::vector<double> prior = lane_prior(parameters);
+  // What is written for every ranking is made here.
+  const Batch& batch = (posterior.empty() || whose == Whose::own) && rows == nullptr ? this->batch() : whole_batch();
   std::vector<double> row_kept;
   Buffer<double> kept;
   PassInput input{.worths = worths, .prior = prior, .num_components = num};
   // Where the batch has the rankings in their own order, its memberships are theirs.
-  const bool in_order = batch_->groups.size() == 1 && batch_->count == data_->rankings.size();
+  const bool own = whose == Whose::own;
+  const bool in_order = own || (batch.groups.size() == 1 && batch.count == data_->rankings.size());
   if (!posterior.empty()) {
-    if (!in_order) kept = scratch_array<double>(data_->rankings.scratch(), batch_->count * num);
+    if (!in_order) kept = scratch_array<double>(data_->rankings.scratch(), batch.count * num);
     input.posterior = in_order ? posterior.data() : kept.data();
-    input.own_rows = whose == Whose::own;
+    input.own_rows = own;
   }
   if (rows != nullptr) {
-    row_kept.resize(batch_->count);
+    row_kept.resize(batch.count);
     input.row_loglik = row_kept.data();
   }
-  Evaluation result = evaluation_of(run_pass(*batch_, input, workers_), worths, num);
+  Evaluation result = evaluation_of(run_pass(batch, input, workers_), worths, num);
   if (!posterior.empty() && !in_order) {
-    const auto [first, last] =
-        whose == Whose::own ? own_range(pass_blocks(*batch_), workers_) : std::pair(std::size_t{0}, batch_->count);
-    if (last - first == batch_->count)
-      for (std::size_t i = 0; i < data_->rankings.size(); ++i)
-        for (std::size_t k = 0; k < num; ++k) posterior[i * num + k] = parameters.weights[k];
-    for (std::size_t r = first; r < last; ++r)
-      for (std::size_t k = 0; k < num; ++k) posterior[batch_->source[r] * num + k] = kept[r * num + k];
+    for (std::size_t i = 0; i < data_->rankings.size(); ++i)
+      for (std::size_t k = 0; k < num; ++k) posterior[i * num + k] = parameters.weights[k];
+    for (std::size_t r = 0; r < batch.count; ++r)
+      for (std::size_t k = 0; k < num; ++k) posterior[batch.source[r] * num + k] = kept[r * num + k];
   }
   if (rows != nullptr) {
     rows->assign(data_->rankings.size(), 0.0);
-    for (std::size_t r = 0; r < batch_->count; ++r) (*rows)[batch_->source[r]] = row_kept[r];
+    for (std::size_t r = 0; r < batch.count; ++r) (*rows)[batch.source[r]] = row_kept[r];
   }
   return result;
 }

@@ -47,7 +47,12 @@ class Objective {
   // The same data under another number of components or by others.
   Objective(const Objective& other, std::size_t num_components, const Workers& workers);
 
-  const Batch& batch() const { return *batch_; }
+  // Of the own blocks where several processes share the passes (Batch::first), else of all.
+  const Batch& batch() const { return workers_.several() ? *batch_ : whole_batch(); }
+  // Laid out when it is first asked for, where batch() has a part.
+  const Batch& whole_batch() const;
+  // Counts and groups, whatever part there is.
+  const Batch& layout() const { return *batch_; }
   const Dataset& data() const { return *data_; }
   std::size_t num_items() const { return data_->num_items(); }
   std::size_t num_components() const { return num_components_; }
@@ -67,12 +72,14 @@ class Objective {
   Blocks blocks() const;
   std::span<const std::uint32_t> sources() const;
 
-  // posterior, if given, receives the memberships: K numbers per distinct ranking of the data set. Whose::own: where several
-  // processes share the passes over strict rankings, those of the own blocks suffice.
+  // posterior, if given, receives the memberships: K numbers per distinct ranking of the data set.
+  Evaluation evaluate(const Parameters& parameters, std::vector<double>* posterior = nullptr) const;
+  // The same into an array that lies where the rankings do (data/scratch.h): they may be too many for memory. Of the own blocks;
+  // memberships_by_place(): of the r-th ranking of a pass, else of distinct ranking sources()[r] of the data set.
   enum class Whose { all, own };
-  Evaluation evaluate(const Parameters& parameters, std::vector<double>* posterior = nullptr, Whose whose = Whose::all) const;
-  // The same for the own blocks, into an array that lies where the rankings do (data/scratch.h): they may be too many for memory.
   Evaluation evaluate_all(const Parameters& parameters, Buffer<double>& posterior) const;
+  bool memberships_by_place() const { return !by_voter_ && !has_ties(); }
+  std::size_t membership_of(std::size_t r) const { return memberships_by_place() ? r : sources()[r]; }
   // log P of every distinct ranking.
   std::vector<double> row_logliks(const Parameters& parameters) const;
 
@@ -119,7 +126,7 @@ class Objective {
   // Of rankings with ties, or with `voters` of those who cast them, by weights of their own where given.
   Evaluation tie_pass(const Parameters& parameters, const CastRankings* voters, const double* voter_log_prior, double* posterior,
                       double* rows) const;
-  // posterior: K numbers per distinct ranking.
+  // posterior: K numbers per distinct ranking, or for the own blocks per ranking of the batch.
   Evaluation evaluate_strict(const Parameters& parameters, std::span<double> posterior, std::vector<double>* rows,
                              Whose whose = Whose::all) const;
   void count_voters();
@@ -130,6 +137,8 @@ class Objective {
   double strength_;
   Workers workers_;
   std::shared_ptr<const Batch> batch_;  // strict rankings only, else empty
+  struct WholeBatch;
+  std::shared_ptr<WholeBatch> whole_batch_;  // where batch_ is a part
   std::shared_ptr<const TieBatch> tie_batch_;
   std::shared_ptr<const CastRankings> cast_;  // by voter only
   std::vector<int> tie_orders_;

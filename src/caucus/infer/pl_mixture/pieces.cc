@@ -199,7 +199,8 @@ class ComponentComparisons {
   void for_each_ranking(std::size_t begin, std::size_t end, Visit&& visit) const {
     for (std::size_t r = begin; r < end; ++r) {
       const std::size_t i = sources_[r];
-      if (const double weight = data_.rankings.weight(i) / one_ballot_ * posterior_[i * num_ + k_]; weight > 0.0)
+      if (const double weight = data_.rankings.weight(i) / one_ballot_ * posterior_[objective_.membership_of(r) * num_ + k_];
+          weight > 0.0)
         visit(i, data_.rankings[i], weight);
     }
   }

@@ -23,21 +23,28 @@ constexpr std::size_t most_bytes = std::size_t{48} << 20;
 
 // Distinct rankings for the embedding: all that say something, or a part drawn by weight, so that ballots that thousands cast stay.
 Embedding::Chosen choose_rankings(const Dataset& data, std::uint64_t seed, std::size_t most_rankings) {
-  Embedding::Chosen all;
-  for (std::size_t i = 0; i < data.rankings.size(); ++i) {
-    if (!(data.rankings.weight(i) > 0.0) || data.rankings.length(i) <= (data.unranked == Unranked::absent ? 1u : 0u)) continue;
-    all.rankings.push_back(static_cast<std::uint32_t>(i));
-    all.weights.push_back(data.rankings.weight(i));
-  }
+  const RankingSet& rankings = data.rankings;
+  const auto weight_of = [&](std::size_t i) {  // 0: it says nothing
+    return rankings.length(i) > (data.unranked == Unranked::absent ? 1u : 0u) ? std::max(rankings.weight(i), 0.0) : 0.0;
+  };
+  std::size_t count = 0;
+  double total = 0.0;
+  for (std::size_t i = 0; i < rankings.size(); ++i)
+    if (const double weight = weight_of(i); weight > 0.0) ++count, total += weight;
+  Embedding::Chosen chosen;
+  const auto take = [&](std::size_t i, double weight) {
+    chosen.rankings.push_back(static_cast<std::uint32_t>(i));
+    chosen.weights.push_back(weight);
+  };
   const std::size_t limit = Embedding::room(data.num_items(), most_rankings);
-  if (all.rankings.size() <= limit) return all;
+  if (count <= limit) {
+    for (std::size_t i = 0; i < rankings.size(); ++i)
+      if (const double weight = weight_of(i); weight > 0.0) take(i, weight);
+    return chosen;
+  }
   RandomStream random(seed, Purpose::svd, 1);
-  Embedding::Chosen part;
-  draw_by_weight(all.weights, limit, random, [&](std::size_t i, double hits) {
-    part.rankings.push_back(all.rankings[i]);
-    part.weights.push_back(hits);
-  });
-  return part;
+  draw_by_weight(rankings.size(), weight_of, total, limit, random, take);
+  return chosen;
 }
 
 double linked(double share, Link link) {

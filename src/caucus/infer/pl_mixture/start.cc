@@ -54,7 +54,7 @@ bool Starts::can_embed() const {
   constexpr std::size_t most_pairs = 100'000;
   constexpr double most_work = 2e9;
   const std::size_t n = objective_.num_items(), pairs = n * (n - 1) / 2;
-  if (objective_.has_ties() || n < 2 || pairs > most_pairs || objective_.batch().count == 0) return false;
+  if (objective_.has_ties() || n < 2 || pairs > most_pairs || objective_.layout().count == 0) return false;
   const auto rankings = static_cast<double>(std::min(objective_.data().rankings.size(), Embedding::room(n, part_of_many())));
   return rankings * static_cast<double>(pairs) * static_cast<double>(objective_.num_components() + 5) <= most_work;
 }
@@ -108,7 +108,7 @@ Kind kind_of(std::uint64_t index, bool can_embed) {
 Parameters Starts::make(Init kind, std::uint64_t index) {
   const std::size_t num = objective_.num_components();
   if (num == 1 && kind != Init::spectral) kind = Init::random;
-  if (objective_.num_items() < 2 || objective_.batch().count == 0) kind = Init::random;  // nothing to embed or count
+  if (objective_.num_items() < 2 || objective_.layout().count == 0) kind = Init::random;  // nothing to embed or count
   if (objective_.data().voters.share() && num > 1 && kind == Init::automatic) {
     Parameters start = voter_start(objective_, seed_, index);
     if (!options_.estimate_weights) start.weights.assign(num, 1.0 / static_cast<double>(num));
