@@ -2,7 +2,7 @@
 """Calibration of every sampler and interval, by simulation through the command line.
 
   validate.py run --caucus PATH [--out FOLDER] [--count 1000] [--quick] [STUDY...]   simulate; a run that was stopped goes on
-  validate.py summary [--out FOLDER] [--results FILE]                               count what was simulated
+  validate.py summary [--out FOLDER] [--results FILE]                               count what was simulated; other studies stay as they are
   validate.py table [--results FILE]                                                docs/validation.md, on standard output
 
 Coverage: parameters are drawn, data are drawn from them, the interval that caucus prints is held against the truth. Simulation-based
@@ -109,10 +109,15 @@ KNOWN = {
 
 
 def summary(args):
-    studies, wrong = {}, []
+    before, studies, wrong = {}, {}, []
+    if os.path.exists(args.results):
+        with open(args.results, encoding="utf-8") as file:
+            before = json.load(file)["studies"]
     for name in STUDIES:
         rows = list(rows_of(os.path.join(args.out, name + ".jsonl")).values())
-        if not rows:
+        if not rows:  # what was counted before stands
+            if name in before:
+                studies[name] = before[name]
             continue
         studies[name] = summarize(name, rows)
         for one in studies[name]:
