@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Mapped against read data, two processes against one, in one run; answers are compared first.
 
-  scale.py CAUCUS CAUCUS-MPI BALLOTS [FOLDER]     top-10 ballots of 20 items, five groups; CAUCUS-MPI may be -. REPEATS=1 and PASSES=3,13 for a short run
+  scale.py CAUCUS CAUCUS-MPI BALLOTS [FOLDER]     top-10 ballots of 20 items, five groups; CAUCUS-MPI may be -. REPEATS=1 TOGETHER=23 for a short run
 
 Ratios of the clock need free cores, and the load stands beside them; ratios of processor time do not.
   scale.py CAUCUS - BALLOTS FOLDER --large        a sample and a fit that need more than memory: what they take of it, and the time of a pass
@@ -22,6 +22,7 @@ WORDS = [word for word in sys.argv[1:] if not word.startswith("--")]
 CAUCUS, MPI, BALLOTS = WORDS[0], WORDS[1], int(float(WORDS[2]))
 FOLDER = WORDS[3] if len(WORDS) > 3 else None
 ITEMS, GROUPS, LENGTH, PASSES = 20, 5, 10, tuple(map(int, os.environ.get("PASSES", "3,33").split(",")))
+TOGETHER = int(os.environ.get("TOGETHER", "103"))  # passes of a fit, one process against two
 REPEATS = int(os.environ.get("REPEATS", "3"))
 TRAFFIC = {**os.environ, "CAUCUS_MPI_TRAFFIC": "1"}
 
@@ -69,10 +70,41 @@ def fit(data, out, passes, ranks=0, **more):
     return run
 
 
-def per_pass(data, out):
-    """From a short run and a long one: seconds of one pass by the clock and of the processor, and the long run."""
-    short, long = (fit(data, out, passes) for passes in PASSES)
-    return [(long[what] - short[what]) / (long["passes"] - short["passes"]) for what in ("fit", "processor")], long
+def per_pass(data, out, passes=15):
+    """From what one fit says of its progress: seconds of one pass by the clock and of the processor; and the fit."""
+    reading, writing = os.pipe()
+    seen = []
+
+    def listen():
+        with os.fdopen(reading) as lines:
+            for line in lines:
+                step = json.loads(line)
+                seen.append((step["step"], step["seconds"], processor_of("fit", data)))
+
+    listener = threading.Thread(target=listen)
+    listener.start()
+    run = fit(data, out, passes, env={**os.environ, "CAUCUS_PROGRESS_FD": str(writing)}, pass_fds=(writing,))
+    os.close(writing)
+    listener.join()
+    if len(seen) < 2 or seen[0][0] == seen[-1][0]:
+        sys.exit("so few ballots that a pass cannot be timed: take more")
+    first, last = seen[0], seen[-1]
+    return [(last[i] - first[i]) / (last[0] - first[0]) for i in (1, 2)], run
+
+
+def processor_of(*words):
+    """Processor seconds so far of the process with these words on its command line."""
+    for number in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{number}/cmdline", encoding="utf-8") as file:
+                line = file.read().split("\0")
+            if os.path.basename(line[0]) == os.path.basename(CAUCUS) and all(word in line for word in words):
+                with open(f"/proc/{number}/stat", encoding="utf-8") as file:
+                    numbers = file.read().rsplit(")", 1)[1].split()
+                return (int(numbers[11]) + int(numbers[12])) / os.sysconf("SC_CLK_TCK")
+        except OSError:
+            continue
+    return 0.0
 
 
 def load():
@@ -101,14 +133,16 @@ def ratios(path):
     clock, processor = (best["mapped"][i] / best["read"][i] for i in (0, 1))
     print(f"  mapped / read, a pass: {clock:.2f} by the clock, {processor:.2f} of the processor")
     if MPI != "-":
-        found = []
+        times = []
         for _ in range(REPEATS):
-            one, two = (fit(path("b.cds"), path("m.json"), PASSES[1], ranks, env=TRAFFIC) for ranks in (1, 2))
-            answers += [one["answer"], two["answer"]]
+            one, two = (fit(path("b.cds"), path("m.json"), TOGETHER, ranks, env=TRAFFIC) for ranks in (1, 2))
+            if one["answer"] != two["answer"]:
+                sys.exit("the answers differ")
             worked = [max(worker[3] for worker in traffic(run["said"])) for run in (one, two)]
-            found.append((one["fit"] / two["fit"], worked[0] / worked[1]))
+            times.append((one["fit"], two["fit"], *worked))
             print(f"  1 process {one['fit']:.2f} s, 2 processes {two['fit']:.2f} s; the busiest worked {worked[0]:.2f} and {worked[1]:.2f} s of the processor; {load()}", flush=True)
-        print(f"  1 process / 2 processes, the whole fit: {max(a for a, _ in found):.2f} by the clock, {max(b for _, b in found):.2f} of the processor")
+        least = [min(column) for column in zip(*times)]
+        print(f"  1 process / 2 processes, a fit of {TOGETHER} passes, least of {REPEATS}: {least[0] / least[1]:.2f} by the clock, {least[2] / least[3]:.2f} of the processor")
     if any(answer != answers[0] for answer in answers):
         sys.exit("the answers differ")
 
@@ -154,7 +188,11 @@ def share_of(ranks, ballots):
 
 
 def work_of(data, out, ranks):
-    """Bytes that one sends in a pass, the busiest one's work in a pass and besides, and a pass by the clock."""
+    """The least of several runs: bytes that one sends in a pass, the busiest one's work in a pass and besides, and a pass by the clock."""
+    return [min(values) for values in zip(*(work_once(data, out, ranks) for _ in range(REPEATS)))]
+
+
+def work_once(data, out, ranks):
     short, long = (fit(data, out, passes, ranks, env=TRAFFIC) for passes in PASSES)
     between = long["passes"] - short["passes"]
     first, second = traffic(short["said"]), traffic(long["said"])

@@ -71,8 +71,8 @@ std::vector<std::string> Communicator::exchange(const std::string& mine) {
   MPI_Allgather(&own, 1, MPI_UINT64_T, sizes.data(), 1, MPI_UINT64_T, work_);
   std::vector<std::string> result(num);
   for (std::size_t r = 0; r < num; ++r) result[r].reserve(sizes[r]);
-  // In rounds: MPI counts the bytes of a message by an int.
-  const std::uint64_t most = std::uint64_t{1} << 28, longest = *std::ranges::max_element(sizes);
+  // In rounds, whose room is small beside the messages; MPI counts bytes by an int.
+  const std::uint64_t most = std::uint64_t{1} << 24, longest = *std::ranges::max_element(sizes);
   for (std::uint64_t done = 0; done < longest; done += most / num) {
     std::vector<int> counts, begins;
     int total = 0;
