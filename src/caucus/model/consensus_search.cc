@@ -346,16 +346,16 @@ Solved solve_component(const PairMatrix& pairs, std::span<const ItemId> items, c
   std::copy(rest.value.begin(), rest.value.end(), left_over.values().begin());
   std::vector<ItemId> other;
   std::vector<bool> done(n, false);
+  std::vector<std::size_t> above(n, 0);  // items not yet placed that go before this one
+  for (std::size_t b = 0; b < n; ++b)
+    for (std::size_t a = 0; a < n; ++a) above[a] += rest(b, a) > 0.0 ? 1 : 0;
   while (other.size() < n) {
     std::size_t pick = n;
-    for (std::size_t a = 0; a < n && pick == n; ++a) {
-      if (done[a]) continue;
-      bool free = true;
-      for (std::size_t b = 0; b < n && free; ++b) free = done[b] || !(rest(b, a) > 0.0);
-      if (free) pick = a;
-    }
+    for (std::size_t a = 0; a < n && pick == n; ++a)
+      if (!done[a] && above[a] == 0) pick = a;
     if (pick == n) pick = static_cast<std::size_t>(std::find(done.begin(), done.end(), false) - done.begin());
     done[pick] = true;
+    for (std::size_t a = 0; a < n; ++a) above[a] -= rest(pick, a) > 0.0 ? 1 : 0;
     other.push_back(static_cast<ItemId>(pick));
   }
   insertion_search(other, local, limits.stop);

@@ -80,17 +80,35 @@ std::uint64_t kendall_distance(std::span<const ItemId> a, std::span<const ItemId
   return strict_discordances(RankingView(a), inverse_order(b));
 }
 
+namespace {
+
+template <class Ranks>
+[[gnu::always_inline]] inline std::uint64_t count_discordances(std::span<const ItemId> items,
+                                                               std::span<const std::uint32_t> position, Ranks used) {
+  std::uint64_t total = 0;
+  for (ItemId item : items) {
+    const std::uint32_t rank = position[item];
+    total += rank - used.below(rank);
+    used.insert(rank);
+  }
+  return total;
+}
+
+CAUCUS_CLONES std::uint64_t count_by_word(std::span<const ItemId> items, std::span<const std::uint32_t> position) {
+  return count_discordances(items, position, RankSet64(position.size()));
+}
+CAUCUS_CLONES std::uint64_t count_by_words(std::span<const ItemId> items, std::span<const std::uint32_t> position) {
+  return count_discordances(items, position, RankSetWords(position.size()));
+}
+
+}  // namespace
+
 std::uint64_t strict_discordances(RankingView ranking, std::span<const std::uint32_t> position) {
+  if (!ranking.has_ties() && position.size() <= bitset_limit)
+    return position.size() <= 64 ? count_by_word(ranking.items(), position) : count_by_words(ranking.items(), position);
   return with_rank_set(position.size(), [&](auto used) {
     std::uint64_t total = 0;
-    if (!ranking.has_ties()) {
-      for (ItemId item : ranking.items()) {
-        const std::uint32_t rank = position[item];
-        total += rank - used.below(rank);
-        used.insert(rank);
-      }
-      return total;
-    }
+    if (!ranking.has_ties()) return count_discordances(ranking.items(), position, std::move(used));
     // Members of a group enter together: pairs inside it are not ordered.
     ranking.for_each_group([&](std::span<const ItemId> group) {
       for (ItemId item : group) used.insert(position[item]);
@@ -132,17 +150,27 @@ CAUCUS_CLONES void code_v_word(std::span<const ItemId> ranking, std::span<const 
                                std::span<std::uint32_t> out) {
   write_code_v(ranking, position, out, RankSet64(position.size()));
 }
+CAUCUS_CLONES void code_s_words(std::span<const ItemId> ranking, std::span<const std::uint32_t> position,
+                                std::span<std::uint32_t> out) {
+  write_code_s(ranking, position, out, RankSetWords(position.size()));
+}
+CAUCUS_CLONES void code_v_words(std::span<const ItemId> ranking, std::span<const std::uint32_t> position,
+                                std::span<std::uint32_t> out) {
+  write_code_v(ranking, position, out, RankSetWords(position.size()));
+}
 
 }  // namespace
 
 void code_s(std::span<const ItemId> ranking, std::span<const std::uint32_t> position, std::span<std::uint32_t> out) {
   if (position.size() <= 64) return code_s_word(ranking, position, out);
-  with_rank_set(position.size(), [&](auto used) { write_code_s(ranking, position, out, std::move(used)); });
+  if (position.size() <= bitset_limit) return code_s_words(ranking, position, out);
+  write_code_s(ranking, position, out, RankSetTree(position.size()));
 }
 
 void code_v(std::span<const ItemId> ranking, std::span<const std::uint32_t> position, std::span<std::uint32_t> out) {
   if (position.size() <= 64) return code_v_word(ranking, position, out);
-  with_rank_set(position.size(), [&](auto used) { write_code_v(ranking, position, out, std::move(used)); });
+  if (position.size() <= bitset_limit) return code_v_words(ranking, position, out);
+  write_code_v(ranking, position, out, RankSetTree(position.size()));
 }
 
 namespace {

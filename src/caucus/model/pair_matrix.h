@@ -27,6 +27,10 @@ class PairMatrix {
   std::vector<double> weight_;
 };
 
+// row[b] += weight for every b with place[b] < bound, n of them side by side: faster than one after the other by name where at
+// least half of the items are meant.
+void add_where_less(const double* place, double bound, double weight, std::size_t n, double* row);
+
 PairMatrix pair_matrix(const RankingSet& rankings, std::size_t num_items, Unranked unranked = Unranked::last);
 
 }  // namespace caucus

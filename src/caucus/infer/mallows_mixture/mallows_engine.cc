@@ -168,15 +168,32 @@ void MallowsEngine::share_out(const PassTables& tables, std::size_t first, std::
       for (std::size_t k = 0; k < num; ++k) stats.shape_mass[shape_[first + i] * num + k] += part[i * num + k];
 }
 
-// Listed items beat everything but what is listed with or above them: O(t^2), not O(t n), and only for groups that a ranking may be
-// of.
+// Listed items beat everything but what is listed with or above them: O(t^2), not O(t n) (where lists are long O(t n) is quicker),
+// and only for groups that a ranking may be of.
 void MallowsEngine::add_pairs(std::size_t first, std::size_t count, std::span<const double> part, Stats& stats) const {
   const std::size_t num_components = stats.mass.size(), n = num_items_;
+  std::vector<double> place(n);
   for (std::size_t i = 0; i < count; ++i) {
     const RankingView ranking = rankings_[first + i];
+    const bool long_list = 2 * ranking.size() > n;
+    if (long_list) {
+      std::ranges::fill(place, infinity);
+      double group = 0.0;
+      for (std::size_t j = 0; j < ranking.size(); ++j) {
+        place[ranking[j]] = group;
+        if (ranking.ends_group(j)) group += 1.0;
+      }
+    }
     for (std::size_t k = 0; k < num_components; ++k) {
       const double p = part[i * num_components + k];
       if (!(p > 1e-17 * weight_[first + i])) continue;
+      if (long_list) {
+        for (ItemId item : ranking.items()) {
+          stats.beats[k * n + item] += p;
+          add_where_less(place.data(), place[item] + 1.0, p, n, stats.less.data() + (k * n + item) * n);
+        }
+        continue;
+      }
       std::size_t group_end = 0;
       for (std::size_t j = 0; j < ranking.size(); ++j) {
         if (j == group_end) {

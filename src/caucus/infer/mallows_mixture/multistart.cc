@@ -110,7 +110,9 @@ class Problem {
     warm_ = num_components_ > 1 && run.labels.size() == rankings.size() ? 1 : 0;
     const double n = static_cast<double>(num_items);
     const double pairs = n * n / (num_items <= PairBits::max_items ? 8.0 : 1.0);
-    cost_ = step_cost * static_cast<double>(num_components_) * (static_cast<double>(seen.size()) * (8.0 + pairs) + 3000.0);
+    // The search for a center goes over triples of items: about 2 n^3 units, which counts from some thirty items on.
+    cost_ = static_cast<double>(num_components_) *
+            (step_cost * (static_cast<double>(seen.size()) * (8.0 + pairs) + 3000.0) + 2.0 * n * n * n);
     em_ = {options.iterations, options.tolerance, options.accelerate};
     // Starts need not be finished to be told apart; the best one is, below.
     if (num_components_ > 1) em_.tolerance = std::max(em_.tolerance, 1e-7);
