@@ -120,18 +120,25 @@ def megabytes(run):
     return f"{run['anonymous']:.0f} MB of its own, {run['resident']:.0f} MB with mapped pages"
 
 
+def mapped_against(path, name, data):
+    """A pass over b.cds, mapped, and over the same ballots in `data`, by turns; both ratios of the least of each, answers checked."""
+    answers, best = [], {}
+    for one, file in ((name, data), ("mapped", "b.cds")) * REPEATS:
+        seconds, long = per_pass(path(file), path("m.json"))
+        answers.append(long["answer"])
+        best[one] = [min(pair) for pair in zip(seconds, best.get(one, seconds))]
+        print(f"  {one:8} {seconds[0]:8.3f} s a pass, {seconds[1]:8.3f} s of the processor; {megabytes(long)}; {load()}", flush=True)
+    if any(answer != answers[0] for answer in answers):
+        sys.exit("the answers differ")
+    clock, processor = (best["mapped"][i] / best[name][i] for i in (0, 1))
+    print(f"  {BALLOTS} ballots: mapped / {name}, a pass: {clock:.2f} by the clock, {processor:.2f} of the processor", flush=True)
+
+
 def ratios(path):
     drawn = make(path, "b.cds")
     print(f"{BALLOTS} ballots: {os.path.getsize(path('b.cds')) / 1e6:.0f} MB mapped; drawn in {drawn['wall']:.1f} s, {megabytes(drawn)}; {load()}")
     subprocess.run([CAUCUS, "convert", path("b.cds"), path("b.soi"), "-q"], check=True)
-    answers, best = [], {}
-    for name, data in (("read", "b.soi"), ("mapped", "b.cds")) * REPEATS:
-        seconds, long = per_pass(path(data), path("m.json"))
-        answers.append(long["answer"])
-        best[name] = [min(pair) for pair in zip(seconds, best.get(name, seconds))]
-        print(f"  {name:8} {seconds[0]:8.3f} s a pass, {seconds[1]:8.3f} s of the processor; {megabytes(long)}; {load()}", flush=True)
-    clock, processor = (best["mapped"][i] / best["read"][i] for i in (0, 1))
-    print(f"  mapped / read, a pass: {clock:.2f} by the clock, {processor:.2f} of the processor")
+    mapped_against(path, "read", "b.soi")
     if MPI != "-":
         times = []
         for _ in range(REPEATS):
@@ -143,8 +150,6 @@ def ratios(path):
             print(f"  1 process {one['fit']:.2f} s, 2 processes {two['fit']:.2f} s; the busiest worked {worked[0]:.2f} and {worked[1]:.2f} s of the processor; {load()}", flush=True)
         least = [min(column) for column in zip(*times)]
         print(f"  1 process / 2 processes, a fit of {TOGETHER} passes, least of {REPEATS}: {least[0] / least[1]:.2f} by the clock, {least[2] / least[3]:.2f} of the processor")
-    if any(answer != answers[0] for answer in answers):
-        sys.exit("the answers differ")
 
 
 def large(path):
@@ -158,17 +163,7 @@ def in_memory(path):
     """The same bytes: a .cds file that is mapped, and a packed one, which is unpacked into memory; arrays made of it lie there too."""
     make(path, "b.cds")
     subprocess.run(["zstd", "-q", "-1", path("b.cds"), "-o", path("b.cds.zst")], check=True)
-    best = {}
-    answers = []
-    for name, data in (("memory", "b.cds.zst"), ("mapped", "b.cds")) * REPEATS:
-        seconds, long = per_pass(path(data), path("m.json"))
-        answers.append(long["answer"])
-        best[name] = [min(pair) for pair in zip(seconds, best.get(name, seconds))]
-        print(f"  {name:8} {seconds[0]:8.3f} s a pass, {seconds[1]:8.3f} s of the processor; {megabytes(long)}; {load()}", flush=True)
-    clock, processor = (best["mapped"][i] / best["memory"][i] for i in (0, 1))
-    print(f"  {BALLOTS} ballots: mapped / in memory, a pass: {clock:.2f} by the clock, {processor:.2f} of the processor")
-    if any(answer != answers[0] for answer in answers):
-        sys.exit("the answers differ")
+    mapped_against(path, "memory", "b.cds.zst")
 
 
 def traffic(said):

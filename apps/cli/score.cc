@@ -282,8 +282,7 @@ nlohmann::ordered_json agreement_json(const MembershipAgreement& agreement) {
 std::string agreement_text(const MembershipAgreement& agreement) {
   return fmt::format(
       "Against the known groups: {:.2f} % of the rows in another group, adjusted Rand index {:.4f}, variation of information "
-      "{:.4f} "
-      "nats; memberships are off by {:.3f} on average",
+      "{:.4f} nats; memberships are off by {:.3f} on average",
       100.0 * agreement.misclassification, agreement.adjusted_rand, agreement.variation_of_information,
       agreement.calibration_error);
 }

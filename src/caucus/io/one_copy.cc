@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <exception>
@@ -59,9 +60,17 @@ struct Said {
   enum class What : std::uint8_t { nothing, copy, failure, alone };
   What what = What::nothing;
   std::int64_t process = 0, file = -1;
+  std::uint64_t inode = 0;
   std::string text;  // the source of the data, or what went wrong
 };
-auto parts(IsA<Said> auto& said) { return std::tie(said.what, said.process, said.file, said.text); }
+auto parts(IsA<Said> auto& said) { return std::tie(said.what, said.process, said.file, said.inode, said.text); }
+
+// 0: there is no such file.
+std::uint64_t inode_of(const std::string& path) {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0 ? status.st_ino : 0;
+}
+std::string path_of(const Said& said) { return fmt::format("/proc/{}/fd/{}", said.process, said.file); }
 
 }  // namespace
 
@@ -75,10 +84,11 @@ Dataset read_one_copy(const std::string& path, const ReadOptions& options, const
   try {
     const Dataset data = read(keeper);
     if (keeper && !data.rankings.empty()) file = written(data, folder_of(path));
-    if (keeper) mine = {file.is_open() ? Said::What::copy : Said::What::alone, ::getpid(), file.get(), data.source};
+    if (keeper) mine = {file.is_open() ? Said::What::copy : Said::What::alone, ::getpid(), file.get(), 0, data.source};
+    if (file.is_open()) mine.inode = inode_of(path_of(mine));
   } catch (const Error& error) {
     failure = std::current_exception();
-    mine = {Said::What::failure, 0, -1, error.what()};
+    mine = {Said::What::failure, 0, -1, 0, error.what()};
   }
   Saver saver;
   saver(mine);
@@ -95,7 +105,8 @@ Dataset read_one_copy(const std::string& path, const ReadOptions& options, const
   const Said& own = all[static_cast<std::size_t>(ranks.first_on_machine())];
   std::optional<Source> copy;
   try {
-    copy = Source::open_as(fmt::format("/proc/{}/fd/{}", own.process, own.file), path);
+    // A process in a container of its own may know another one by that number.
+    if (inode_of(path_of(own)) == own.inode) copy = Source::open_as(path_of(own), path);
   } catch (const Error&) {
     copy = std::nullopt;
   }
