@@ -62,6 +62,9 @@ add_test(NAME scale COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/cl
 if(CAUCUS_HAS_MPI)
   add_test(NAME mpi COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/cli/test_mpi.py $<TARGET_FILE:caucus_cli> $<TARGET_FILE:caucus_mpi>)
 endif()
+add_test(NAME bench_corners COMMAND $<IF:$<BOOL:${Python_EXECUTABLE}>,${Python_EXECUTABLE},${Python3_EXECUTABLE}> ${PROJECT_SOURCE_DIR}/tests/bench/test_corners.py $<TARGET_FILE:caucus_cli>
+         ${PROJECT_SOURCE_DIR})
+set_tests_properties(bench_corners PROPERTIES SKIP_RETURN_CODE 77)
 add_test(NAME command_line_data COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/cli/test_data.py $<TARGET_FILE:caucus_cli>)
 add_test(NAME command_line_voters COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/cli/test_voters.py $<TARGET_FILE:caucus_cli>)
 add_test(NAME command_line_shared COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/cli/test_commands.py $<TARGET_FILE:caucus_cli> ${PROJECT_SOURCE_DIR})
