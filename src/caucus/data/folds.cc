@@ -63,7 +63,50 @@ Dataset with_ballots(const Dataset& data, std::span<const double> weights) {
   return part;
 }
 
+// Of each distinct ranking or voter: its weight, 0 where it holds a tie of a size that `known` does not have.
+std::vector<double> weights_of_known(const RankingSet& known, const Dataset& data) {
+  std::vector<char> occurs(data.num_items() + 1, 0);
+  for (std::size_t i = 0; i < known.size(); ++i)
+    known[i].for_each_group([&](std::span<const ItemId> group) { occurs[group.size()] = 1; });
+  occurs[1] = 1;
+  const std::span<const double> all = dealt_weights(data);
+  std::vector<double> weights(all.begin(), all.end());
+  for (std::size_t i = 0; i < data.rankings.size(); ++i) {
+    bool all_known = true;
+    data.rankings[i].for_each_group([&](std::span<const ItemId> group) { all_known = all_known && occurs[group.size()] == 1; });
+    if (all_known) continue;
+    const Incidence& casters = data.voters.casters;
+    if (!deals_voters(data))
+      weights[i] = 0.0;
+    else
+      for (std::uint32_t at = casters.begin[i]; at < casters.begin[i + 1]; ++at) weights[casters.other[at]] = 0.0;
+  }
+  return weights;
+}
+
+Split make_split(const Dataset& data, std::span<const double> train, std::span<const double> test) {
+  Split split{with_ballots(data, train), with_ballots(data, test)};
+  if (!split.test.rankings.has_ties()) return split;
+  const std::vector<double> scored = weights_of_known(split.train.rankings, split.test);
+  const std::span<const double> all = dealt_weights(split.test);
+  for (std::size_t i = 0; i < all.size(); ++i) split.unscored += all[i] - scored[i];
+  if (split.unscored > 0.0) split.test = with_ballots(split.test, scored);
+  return split;
+}
+
 }  // namespace
+
+Dataset with_ties_of(const Dataset& known, const Dataset& data) {
+  return data.rankings.has_ties() ? with_ballots(data, weights_of_known(known.rankings, data)) : data;
+}
+
+std::string unscored_note(std::span<const Split> splits) {
+  double unscored = 0.0;
+  for (const Split& split : splits) unscored += split.unscored;
+  if (!(unscored > 0.0)) return {};
+  return fmt::format("Not scored: {:.6g} {}{} with a tie of a size that does not occur in the part that the fit saw.", unscored,
+                     deals_voters(splits.front().train) ? "voter" : "ballot", unscored == 1.0 ? "" : "s");
+}
 
 std::vector<std::vector<std::size_t>> deal(std::size_t size, std::span<const double> shares, std::uint64_t seed) {
   std::vector<std::size_t> order(size);
@@ -93,14 +136,14 @@ std::vector<Split> make_folds(const Dataset& data, int folds, std::uint64_t seed
     const std::span<const double> weights = dealt_weights(data);
     std::vector<double> train(weights.size());
     for (std::size_t i = 0; i < train.size(); ++i) train[i] = std::max(0.0, weights[i] - test[i]);
-    splits.push_back({with_ballots(data, train), with_ballots(data, test)});
+    splits.push_back(make_split(data, train, test));
   }
   return splits;
 }
 
 Split make_holdout(const Dataset& data, double share, std::uint64_t seed) {
   const auto parts = deal_ballots(data, std::vector<double>{share, 1.0 - share}, seed);
-  return {with_ballots(data, parts[1]), with_ballots(data, parts[0])};
+  return make_split(data, parts[1], parts[0]);
 }
 
 }  // namespace caucus

@@ -227,6 +227,7 @@ Comparison compare(const Dataset& data, const CompareRequest& request, const Run
     scored.push_back(run_contender(contender, splits, one_ballot_of(data), request, run, comparison.interrupted));
   }
 
+  comparison.note = unscored_note(splits);
   if (data.rankings.has_ties()) {
     const auto taken = [&](bool outcomes) {
       return std::any_of(scored.begin(), scored.end(),
@@ -239,10 +240,10 @@ Comparison compare(const Dataset& data, const CompareRequest& request, const Run
           left_out += (left_out.empty() ? "" : ", ") + one.row.label;
           one.row.refused = fmt::format("another sample space for ties; its own held-out mean is {:.6f}", one.row.heldout_mean);
         }
-      comparison.note = fmt::format(
-          "The data have ties. For {} a tie is an outcome of its own; for the others a tied ballot is the event that one of the "
+      comparison.note += fmt::format(
+          "{}The data have ties. For {} a tie is an outcome of its own; for the others a tied ballot is the event that one of the "
           "consistent rankings occurred. These are different sample spaces, so {} is left out of the order.",
-          left_out, left_out);
+          comparison.note.empty() ? "" : "\n", left_out, left_out);
     }
   }
 

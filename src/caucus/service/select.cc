@@ -126,6 +126,9 @@ class Grid {
     if (request.criterion == Criterion::halves) splits_ = make_folds(data, 2, run.seed);
     if (request.criterion == Criterion::cv) splits_ = make_folds(data, request.folds, run.seed);
     if (request.criterion == Criterion::holdout) splits_.push_back(make_holdout(data, request.holdout, run.seed));
+    note_ = unscored_note(splits_);
+    if (!note_.empty() && request.criterion == Criterion::halves)
+      known_ = with_ties_of(splits_[0].train, with_ties_of(splits_[1].train, data));
     before_.resize(splits_.size());
     observer_.expect(static_cast<int>(request.candidates.size() * (1 + splits_.size())));
   }
@@ -137,6 +140,8 @@ class Grid {
   }
   bool interrupted() const { return observer_.stopped(); }
   const std::vector<SelectRow>& table() const { return table_; }
+  // What to say about ballots that no part could score.
+  const std::string& note() const { return note_; }
   // What row i fitted to all ballots; i = the number of rows is a fit that was not finished, if there is one.
   bool has_fit(std::size_t i) const { return i < full_.size() && full_[i].model != nullptr; }
   FitOutcome take_fit(std::size_t i) { return std::move(full_[i]); }
@@ -242,7 +247,8 @@ class Grid {
     row.heldout_mean = all.mean();
     row.heldout_se = all.standard_error();
     for (const HeldoutScores& earlier : pooled_) row.ahead.push_back(paired_difference(all, earlier));
-    if (request_.criterion == Criterion::halves) row.replication = replication(*before_[0], *before_[1], data_, run_.threads);
+    if (request_.criterion == Criterion::halves)
+      row.replication = replication(*before_[0], *before_[1], known_ ? *known_ : data_, run_.threads);
     pooled_.push_back(std::move(all));
   }
 
@@ -252,6 +258,8 @@ class Grid {
   FamilyInfo info_;
   GridObserver observer_;
   std::vector<Split> splits_;
+  std::optional<Dataset> known_;  // where the halves differ in the sizes of their ties: the ballots that the fits to both can place
+  std::string note_;
   std::vector<std::unique_ptr<FittedModel>> before_;  // of the training parts
   std::vector<FitOutcome> full_;                      // of all ballots: one per row, and perhaps one that was not finished
   std::vector<SelectRow> table_;
@@ -371,6 +379,7 @@ Selection select(const Dataset& data, const SelectRequest& request, const Run& r
   result.chosen = grid.take_fit(chosen);
   if (is_heldout(request.criterion)) fill_behind(result.table);
   result.why = explain(result);
+  if (!grid.note().empty()) result.why.push_back(grid.note());
   result.seconds = run.seconds() - begun;
   return result;
 }

@@ -144,6 +144,42 @@ TEST(Select, TheSameForAnyNumberOfThreads) {
   }
 }
 
+// One ballot ties three items. A fit to the part without it knows nothing of such ties, so nobody scores that ballot.
+TEST(Select, ATieOfASizeThatOnePartLacks) {
+  RandomStream random(3, Purpose::generate, 0);
+  RankingSetBuilder builder;
+  std::vector<ItemId> order{0, 1, 2, 3};
+  for (int i = 0; i < 60; ++i) {
+    random.shuffle(std::span<ItemId>(order));
+    if (i % 3 == 0)
+      builder.add(order, 1.0, std::vector<std::uint8_t>{1, 0, 1, 1});
+    else
+      builder.add(order);
+  }
+  builder.add(order, 1.0, std::vector<std::uint8_t>{0, 0, 1, 1});
+  Dataset data;
+  data.items = {"a", "b", "c", "d"};
+  data.rankings = builder.build();
+  for (const Criterion criterion : {Criterion::halves, Criterion::cv, Criterion::holdout}) {
+    SelectRequest request;
+    request.candidates = {1, 2};
+    request.criterion = criterion;
+    request.folds = 3;
+    const Selection selection = select(data, request, caucus::Run{});
+    ASSERT_EQ(selection.table.size(), 2u);
+    for (const SelectRow& row : selection.table) EXPECT_TRUE(std::isfinite(*row.heldout_mean));
+    // In a holdout that one ballot may be among those that the fit saw.
+    if (criterion != Criterion::holdout) {
+      EXPECT_TRUE(selection.why.back().starts_with("Not scored: 1 ballot ")) << selection.why.back();
+    }
+  }
+  CompareRequest request;
+  request.contenders = {parse_contender("pl:k=1"), parse_contender("pl:k=2")};
+  const Comparison comparison = compare(data, request, caucus::Run{});
+  for (const CompareRow& row : comparison.table) EXPECT_FALSE(row.refused) << *row.refused;
+  EXPECT_TRUE(comparison.note.starts_with("Not scored: 1 ballot ")) << comparison.note;
+}
+
 // A stop in the middle leaves whole rows.
 TEST(Select, AStopKeepsWhatIsDone) {
   struct StopLater : Observer {

@@ -77,6 +77,10 @@ EmResult run_em(const Engine& engine, Parameters start, const EmOptions& options
     rested = moved ? 0 : rested + 1;
     const double gain = loglik - before;
     const double scale = tolerance * (1.0 + std::abs(loglik));
+    if (rested >= 2 && options.known != nullptr && now.center == options.known->center) {
+      result.trace.pop_back();
+      return finish(std::move(now), loglik, StopReason::converged);
+    }
     if (!moved) {
       // Aitken: gains shrink by a constant rate near the end.
       const double rate = gain_before < infinity && gain_before > 0.0 ? std::clamp(gain / gain_before, 0.0, 0.9999) : 0.9999;
@@ -121,7 +125,7 @@ EmResult run_em(const Engine& engine, Parameters start, const EmOptions& options
     if (!x) continue;
     const Parameters jumped = unflatten(*x, second);
     double jumped_loglik;
-    if (!pass(jumped, true, jumped_next, jumped_loglik)) {
+    if (!pass(jumped, false, jumped_next, jumped_loglik)) {
       if (result.loglik < loglik1) {  // stopped at a jump that would have been taken back
         result.trace.pop_back();
         result.parameters = next;
@@ -133,7 +137,6 @@ EmResult run_em(const Engine& engine, Parameters start, const EmOptions& options
     if (!(jumped_loglik >= loglik1)) continue;
     result.trace.push_back(jumped_loglik);
     before = jumped_loglik;
-    if (jumped_next.center != jumped.center) rested = 0;
     now = std::move(jumped_next);
   }
 }

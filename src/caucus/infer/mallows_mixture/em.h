@@ -15,6 +15,7 @@ struct EmOptions {
   int iterations = 2000;
   double tolerance = 1e-10;
   bool accelerate = true;
+  const Parameters* known = nullptr;  // an optimum: a run whose centers come to rest at its centers ends there, unfinished
 };
 
 struct EmResult {

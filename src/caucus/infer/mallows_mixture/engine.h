@@ -27,6 +27,9 @@ class Engine {
   // Log-likelihood of the parameters given, and in `next` one EM step from them. Centers stay when move_centers is false, which is
   // cheaper. Safe to call from several threads.
   virtual double step(const Parameters& now, bool move_centers, const Workers& workers, Parameters& next) const = 0;
+  // Log-likelihoods after a swap of neighbours in one center, the rest as it is: [k * (n - 1) + p] for places p and p + 1 of center
+  // k. Empty where they would take as long as steps.
+  virtual std::vector<double> after_swaps(const Parameters& /*now*/, const Workers& /*workers*/) const { return {}; }
   // Parameters that maximise the likelihood of labelled rankings (label < K for each distinct ranking).
   virtual Parameters from_labels(std::span<const std::uint32_t> labels, std::size_t num_components) const = 0;
   // out[i * K + k] = log weight_k + log P_k(ranking i).

@@ -68,12 +68,14 @@ void write_code(Code code, std::span<const ItemId> ranking, std::span<const std:
 // K numbers side by side, filled up to whole vector registers.
 std::size_t lanes_of(std::size_t num_components) { return (num_components + 3) / 4 * 4; }
 
-// Adds to beats[a] and less[a][b], for every a of the ranking and every b at or before it, the lanes of a's stage. The additions
-// are the same on every processor; wide registers do more of them at once.
+// Adds to beats[a] and less[a][b], for every a of the ranking and every b at or before it, the masses times the weights of a's
+// stage. The operations are the same on every processor; wide registers do more of them at once.
 template <std::size_t lanes>
-[[gnu::always_inline]] inline void add_pair_lanes(std::span<const ItemId> ranking, const double* stage, std::size_t n,
-                                                  double* beats, double* less) {
-  for (std::size_t j = 0; j < ranking.size(); ++j, stage += lanes) {
+[[gnu::always_inline]] inline void add_pair_lanes(std::span<const ItemId> ranking, const double* mass, const double* stage_weight,
+                                                  std::size_t n, double* beats, double* less) {
+  for (std::size_t j = 0; j < ranking.size(); ++j, stage_weight += lanes) {
+    double stage[lanes];
+    for (std::size_t k = 0; k < lanes; ++k) stage[k] = mass[k] * stage_weight[k];
     double* const to = beats + ranking[j] * lanes;
     for (std::size_t k = 0; k < lanes; ++k) to[k] += stage[k];
     double* const row = less + ranking[j] * n * lanes;
@@ -83,21 +85,26 @@ template <std::size_t lanes>
     }
   }
 }
-CAUCUS_CLONES void add_pairs_4(std::span<const ItemId> ranking, const double* stage, std::size_t n, double* beats, double* less) {
-  add_pair_lanes<4>(ranking, stage, n, beats, less);
+CAUCUS_CLONES void add_pairs_4(std::span<const ItemId> ranking, const double* mass, const double* stage_weight, std::size_t n,
+                               double* beats, double* less) {
+  add_pair_lanes<4>(ranking, mass, stage_weight, n, beats, less);
 }
-CAUCUS_CLONES void add_pairs_8(std::span<const ItemId> ranking, const double* stage, std::size_t n, double* beats, double* less) {
-  add_pair_lanes<8>(ranking, stage, n, beats, less);
+CAUCUS_CLONES void add_pairs_8(std::span<const ItemId> ranking, const double* mass, const double* stage_weight, std::size_t n,
+                               double* beats, double* less) {
+  add_pair_lanes<8>(ranking, mass, stage_weight, n, beats, less);
 }
-void add_pairs(std::span<const ItemId> ranking, const double* stage, std::size_t n, std::size_t lanes, double* beats,
-               double* less) {
-  if (lanes == 4) return add_pairs_4(ranking, stage, n, beats, less);
-  if (lanes == 8) return add_pairs_8(ranking, stage, n, beats, less);
-  for (std::size_t j = 0; j < ranking.size(); ++j, stage += lanes) {
-    for (std::size_t k = 0; k < lanes; ++k) beats[ranking[j] * lanes + k] += stage[k];
-    for (std::size_t other = 0; other <= j; ++other)
-      for (std::size_t k = 0; k < lanes; ++k) less[(ranking[j] * n + ranking[other]) * lanes + k] += stage[k];
-  }
+void add_pairs(std::span<const ItemId> ranking, const double* mass, const double* stage_weight, std::size_t n, std::size_t lanes,
+               double* beats, double* less) {
+  if (lanes == 4) return add_pairs_4(ranking, mass, stage_weight, n, beats, less);
+  if (lanes == 8) return add_pairs_8(ranking, mass, stage_weight, n, beats, less);
+  for (std::size_t first = 0; first < lanes; first += 4)
+    for (std::size_t j = 0; j < ranking.size(); ++j) {
+      double stage[4];
+      for (std::size_t k = 0; k < 4; ++k) stage[k] = mass[first + k] * stage_weight[j * lanes + first + k];
+      for (std::size_t k = 0; k < 4; ++k) beats[ranking[j] * lanes + first + k] += stage[k];
+      for (std::size_t other = 0; other <= j; ++other)
+        for (std::size_t k = 0; k < 4; ++k) less[(ranking[j] * n + ranking[other]) * lanes + first + k] += stage[k];
+    }
 }
 
 // Rankings go through the steps of a pass a few dozen at a time: within a step they do not wait for each other.
@@ -170,9 +177,10 @@ struct GeneralizedEngine::PassTables {
   std::vector<CodeCache::Codes> codes;  // of all rankings about each center; null: to be made as they are needed
   // scale[t * K + k]: weight over the normaliser of t stages, over the largest of them, whose logarithm is offset[t].
   std::vector<double> scale, log_scale, offset;
-  std::vector<double> theta;        // K x n
-  std::vector<double> decay;        // exp(-theta v) over the stages of a word, for each of its values: K x values
-  std::vector<double> pair_weight;  // of stage j in the consensus: [j * K + k]
+  std::vector<double> theta;  // K x n
+  std::vector<double> decay;  // exp(-theta v) over the stages of a word, for each of its values: K x values
+  std::size_t lanes;
+  std::vector<double> pair_weight;  // of stage j in the consensus: [j * lanes + k]
 
   PassTables(const Parameters& now, std::size_t num_items, Code code, const StageWords& words)
       : num_components(now.weight.size()),
@@ -182,7 +190,8 @@ struct GeneralizedEngine::PassTables {
         offset(n + 1, -infinity),
         theta(num_components * n, 0.0),
         decay(num_components * words.num_values()),
-        pair_weight(num_components * n, 1.0) {
+        lanes(lanes_of(num_components)),
+        pair_weight(lanes * n, 1.0) {
     std::vector<double> per_stage(n * n);
     for (std::size_t k = 0; k < num_components; ++k) {
       position.push_back(inverse_order(now.center[k]));
@@ -194,7 +203,7 @@ struct GeneralizedEngine::PassTables {
       const bool by_theta = code == Code::s && sum(now.theta[k]) > 0.0;
       for (std::size_t j = 0; j < n; ++j) {
         if (j < now.theta[k].size()) theta[k * n + j] = now.theta[k][j];
-        if (by_theta) pair_weight[j * num_components + k] = theta[k * n + j];
+        if (by_theta) pair_weight[j * lanes + k] = theta[k * n + j];
         for (std::size_t v = 0; v < n - j; ++v) per_stage[j * n + v] = std::exp(-theta[k * n + j] * static_cast<double>(v));
       }
       words.multiply(per_stage, std::span(decay).subspan(k * words.num_values(), words.num_values()));
@@ -226,10 +235,10 @@ double weigh_by_logs(const auto& tables, std::span<const TileWords> tile, std::s
 
 void GeneralizedEngine::add_block(const PassTables& tables, std::size_t begin, std::size_t end, Stats& stats,
                                   std::span<double> memberships) const {
-  const std::size_t num = tables.num_components, n = num_items_, lanes = lanes_of(num), num_words = words_.size();
+  const std::size_t num = tables.num_components, n = num_items_, lanes = tables.lanes, num_words = words_.size();
   std::vector<std::uint16_t> scratch;
   std::vector<std::uint32_t> wide(n);
-  std::vector<double> part(num * tile_size), scale(tile_size), total(tile_size), stage(stats.less.empty() ? 0 : n * lanes, 0.0);
+  std::vector<double> part(num * tile_size), scale(tile_size), total(tile_size), mass(lanes, 0.0);
   std::size_t lengths[tile_size] = {};
   std::vector<TileWords> tile(num, TileWords{words_.words().data(), 0, nullptr, num_words});
   LogSum loglik;
@@ -269,12 +278,12 @@ void GeneralizedEngine::add_block(const PassTables& tables, std::size_t begin, s
     }
     for (std::size_t k = 0; k < num; ++k) {
       double* const own = &part[k * tile_size];
-      const double mass = scale_and_add(count, total.data(), own);
-      stats.mass[k] += mass;
+      const double sum_of_own = scale_and_add(count, total.data(), own);
+      stats.mass[k] += sum_of_own;
       // Of rankings of this length; summed up below.
       double* const by_length = &stats.stage_mass[k * n];
       if (shortest == longest && longest > 0)
-        by_length[longest - 1] += mass;
+        by_length[longest - 1] += sum_of_own;
       else
         for (std::size_t i = 0; i < count; ++i)
           if (lengths[i] > 0) by_length[lengths[i] - 1] += own[i];
@@ -285,9 +294,8 @@ void GeneralizedEngine::add_block(const PassTables& tables, std::size_t begin, s
     if (stats.less.empty()) continue;
     for (std::size_t i = 0; i < count; ++i) {
       const auto ranking = rankings_[first + i].items();
-      for (std::size_t j = 0; j < ranking.size(); ++j)
-        for (std::size_t k = 0; k < num; ++k) stage[j * lanes + k] = part[k * tile_size + i] * tables.pair_weight[j * num + k];
-      add_pairs(ranking, stage.data(), n, lanes, stats.beats.data(), stats.less.data());
+      for (std::size_t k = 0; k < num; ++k) mass[k] = part[k * tile_size + i];
+      add_pairs(ranking, mass.data(), tables.pair_weight.data(), n, lanes, stats.beats.data(), stats.less.data());
     }
   }
   stats.loglik += loglik.total();
@@ -363,16 +371,15 @@ std::vector<double> GeneralizedEngine::stage_sums(std::span<const ItemId> center
       });
 }
 
+Buffer<double> GeneralizedEngine::own_memberships(std::size_t num_components, const Workers& workers) const {
+  const auto [first, last] = own_range(Blocks(num_rankings()), workers);
+  return scratch_array<double>(rankings_.scratch(), num_rankings() * num_components, first * num_components, last * num_components);
+}
+
 double GeneralizedEngine::step(const Parameters& now, bool move_centers, const Workers& workers, Parameters& next) const {
   const std::size_t num_components = now.weight.size(), n = num_items_;
-  // Of the own blocks: sums over them are shared block by block.
   Buffer<double> memberships;
-  const auto make_memberships = [&] {
-    const auto [first, last] = own_range(Blocks(num_rankings()), workers);
-    memberships =
-        scratch_array<double>(rankings_.scratch(), num_rankings() * num_components, first * num_components, last * num_components);
-  };
-  if (move_centers && code_ == Code::s) make_memberships();
+  if (move_centers && code_ == Code::s) memberships = own_memberships(num_components, workers);
   Stats stats = pass(now, move_centers, workers, memberships);
   next = now;
   // Hundreds of items: a node takes milliseconds, and steps are many (three ballots of 300 items went on for minutes).
@@ -400,7 +407,7 @@ double GeneralizedEngine::step(const Parameters& now, bool move_centers, const W
       } else {
         const Consensus found = find_consensus(pairs, consensus_, limits);
         if (found.order != now.center[k] && found.cost < consensus_cost(now.center[k], pairs)) {
-          if (code_ == Code::v) make_memberships(), pass(now, false, workers, memberships);
+          if (code_ == Code::v) memberships = own_memberships(num_components, workers), pass(now, false, workers, memberships);
           const std::vector<double> sums = stage_sums(found.order, memberships, k, num_components, workers);
           double before = 0.0, after = 0.0;
           for (std::size_t j = 0; j + 1 < n; ++j) {
@@ -423,6 +430,60 @@ double GeneralizedEngine::step(const Parameters& now, bool move_centers, const W
     }
   }
   return stats.loglik;
+}
+
+// By a swap of a and b, neighbours in center k, a ranking's probability under component k takes a factor f, and its likelihood one
+// of 1 + r_k (f - 1), r_k its membership. Code s: only the stage changes at which the first of the two is chosen, by one. Code v:
+// with a at place p and b behind it, V_p becomes V_{p+1} + [a before b], and V_{p+1} becomes V_p - [b before a].
+std::vector<double> GeneralizedEngine::after_swaps(const Parameters& now, const Workers& workers) const {
+  const std::size_t num = now.weight.size(), n = num_items_, swaps = n - 1;
+  Buffer<double> memberships = own_memberships(num, workers);
+  const double loglik = pass(now, false, workers, memberships).loglik;
+  std::vector<double> theta(num * n, 0.0), shrink(num * n), grow(num * n);
+  std::vector<std::vector<std::uint32_t>> position;
+  for (std::size_t k = 0; k < num; ++k) {
+    std::copy(now.theta[k].begin(), now.theta[k].end(), theta.begin() + static_cast<std::ptrdiff_t>(k * n));
+    position.push_back(inverse_order(now.center[k]));
+  }
+  for (std::size_t i = 0; i < theta.size(); ++i) shrink[i] = std::expm1(-theta[i]), grow[i] = std::expm1(theta[i]);
+  const auto add = [&](std::vector<double>& sums, std::size_t begin, std::size_t end) {
+    std::vector<LogSum> logs(num * swaps);
+    std::vector<std::uint32_t> place(n), code(n);
+    for (std::size_t i = begin; i < end; ++i) {
+      const auto ranking = rankings_[i].items();
+      const double weight = rankings_.weight(i);
+      std::ranges::fill(place, static_cast<std::uint32_t>(n));
+      for (std::size_t j = 0; j < ranking.size(); ++j) place[ranking[j]] = static_cast<std::uint32_t>(j);
+      for (std::size_t k = 0; k < num; ++k) {
+        const double share = memberships[i * num + k] / weight;
+        if (!(share > 0.0)) continue;
+        const double* const of = &theta[k * n];
+        if (code_ == Code::v) code_v(ranking, position[k], code);
+        std::uint32_t a = place[now.center[k][0]];
+        for (std::size_t p = 0; p < swaps; ++p) {
+          const std::uint32_t b = place[now.center[k][p + 1]], first = std::min(a, b);
+          if (first == n) continue;  // none is ranked, nor are those after them up to a ranked one: a stays n
+          double less_one;           // f - 1
+          if (code_ == Code::s) {
+            less_one = a < b ? shrink[k * n + first] : grow[k * n + first];
+          } else {
+            const double ahead = b < a ? 1.0 : 0.0, here = code[p], next = code[p + 1];
+            less_one = std::expm1(of[p] * (here - next - (1.0 - ahead)) + of[p + 1] * (next - here + ahead));
+          }
+          logs[k * swaps + p].add(weight, std::max(1.0 + share * less_one, 1e-18));  // rounding may leave nothing
+          a = b;
+        }
+      }
+    }
+    for (std::size_t s = 0; s < logs.size(); ++s) sums[s] += logs[s].total();
+  };
+  std::vector<double> result = parallel_fold(
+      Blocks(num_rankings()), workers.without_journal(), [&] { return std::vector<double>(num * swaps, 0.0); }, add,
+      [](std::vector<double>& total, const std::vector<double>& partial) {
+        for (std::size_t s = 0; s < total.size(); ++s) total[s] += partial[s];
+      });
+  for (double& value : result) value += loglik;
+  return result;
 }
 
 std::vector<double> GeneralizedEngine::center_gaps(const Parameters& now, const Workers& workers) const {

@@ -51,6 +51,7 @@ class GeneralizedEngine : public Engine {
   std::size_t num_rankings() const override { return rankings_.size(); }
   double total_weight() const override { return plain_.total_weight(); }
   double step(const Parameters& now, bool move_centers, const Workers& workers, Parameters& next) const override;
+  std::vector<double> after_swaps(const Parameters& now, const Workers& workers) const override;
   Parameters from_labels(std::span<const std::uint32_t> labels, std::size_t num_components) const override;
   void log_joint(const Parameters& now, int threads, std::span<double> out) const override;
   std::vector<double> center_gaps(const Parameters& now, const Workers& workers) const override;
@@ -61,6 +62,8 @@ class GeneralizedEngine : public Engine {
   struct PassTables;
   void add_block(const PassTables& tables, std::size_t begin, std::size_t end, Stats& stats, std::span<double> memberships) const;
   Stats pass(const Parameters& now, bool want_pairs, const Workers& workers, std::span<double> memberships) const;
+  // Room for memberships of the own blocks: sums over them are shared block by block.
+  Buffer<double> own_memberships(std::size_t num_components, const Workers& workers) const;
   // Stage sums of the memberships about center k.
   std::vector<double> stage_sums(std::span<const ItemId> center, std::span<const double> memberships, std::size_t k,
                                  std::size_t num_components, const Workers& workers) const;

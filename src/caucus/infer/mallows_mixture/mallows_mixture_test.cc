@@ -170,6 +170,36 @@ TEST(GeneralizedEngine, EmNeverFalls) {
   }
 }
 
+// One number per swap, held to the likelihood of the swapped parameters.
+TEST(GeneralizedEngine, LikelihoodsAfterSwaps) {
+  for (const auto& [code, top] : {std::pair(Code::s, false), std::pair(Code::s, true), std::pair(Code::v, false)}) {
+    constexpr std::size_t n = 6, num = 3;
+    RankingSetBuilder builder;
+    RandomStream stream(4, Purpose::generate);
+    for (int r = 0; r < 300; ++r) {
+      std::vector<ItemId> order = shuffled(n, stream);
+      if (top) order.resize(1 + stream.below(n));
+      builder.add(order, r % 7 == 0 ? 2.5 : 1.0);
+    }
+    const RankingSet rankings = builder.build();
+    const GeneralizedEngine engine(rankings, n, code, ConsensusMethod::exact, {});
+    Parameters now = random_parameters(n, num, 0.4, 11), ignored;
+    for (auto& theta : now.theta) {
+      theta.resize(n - 1);
+      for (double& value : theta) value = 1.5 * stream.uniform();
+    }
+    const std::vector<double> logliks = engine.after_swaps(now, 2);
+    ASSERT_EQ(logliks.size(), num * (n - 1));
+    for (std::size_t k = 0; k < num; ++k)
+      for (std::size_t p = 0; p + 1 < n; ++p) {
+        Parameters swapped = now;
+        std::swap(swapped.center[k][p], swapped.center[k][p + 1]);
+        const double loglik = engine.step(swapped, false, 1, ignored);
+        EXPECT_NEAR(logliks[k * (n - 1) + p], loglik, 1e-10 * std::abs(loglik)) << k << ' ' << p << ' ' << top;
+      }
+  }
+}
+
 // Louis' formula against second differences of the log-likelihood.
 TEST(Uncertainty, StandardErrorsMatchFiniteDifferences) {
   const Parameters truth = random_parameters(6, 2, 0.6, 21);

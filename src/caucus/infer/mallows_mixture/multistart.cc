@@ -26,8 +26,8 @@ bool stopped(const EmResult& result) {
 }
 
 // EM stops where every center is best given the memberships; a neighbouring center with other memberships may still be better.
-// Tries all swaps of neighbours in all centers (a step with the centers at rest each, a few more for the better ones), follows the
-// best one by EM, and repeats.
+// Tries all swaps of neighbours in all centers (a few steps with the centers at rest for the better ones), follows the best ones by
+// EM unless their centers go back, and repeats.
 void improve(const Engine& engine, EmResult& best, const EmOptions& options, const Workers& workers, const Tell& tell) {
   const std::size_t num_components = best.parameters.weight.size(), n = engine.num_items();
   const double least_gain = 1e-8 * (1.0 + std::abs(best.loglik));
@@ -40,23 +40,29 @@ void improve(const Engine& engine, EmResult& best, const EmOptions& options, con
     const auto best_first = [&] {
       std::stable_sort(trials.begin(), trials.end(), [](const Trial& a, const Trial& b) { return a.loglik > b.loglik; });
     };
+    const std::vector<double> after_swaps = engine.after_swaps(best.parameters, workers);
+    best.iterations += after_swaps.empty() ? 0 : 2;  // about as much work
     for (std::size_t k = 0; k < num_components; ++k)
       for (std::size_t p = 0; p + 1 < n; ++p) {
         Trial trial{0.0, best.parameters};
         std::swap(trial.parameters.center[k][p], trial.parameters.center[k][p + 1]);
-        Parameters next;
-        trial.loglik = engine.step(trial.parameters, false, workers, next);
-        trial.parameters = std::move(next);
-        ++best.iterations;
-        if (tell(best.iterations, trial.loglik) != nullptr) return;
+        if (after_swaps.empty()) {
+          Parameters next;
+          trial.loglik = engine.step(trial.parameters, false, workers, next);
+          trial.parameters = std::move(next);
+          ++best.iterations;
+          if (tell(best.iterations, trial.loglik) != nullptr) return;
+        } else {
+          trial.loglik = after_swaps[k * (n - 1) + p];
+        }
         trials.push_back(std::move(trial));
       }
-    // One step tells most of them; the better ones get three more.
+    // The likelihood at the swap tells most of them; the better ones get a few steps.
     best_first();
     trials.resize(std::min(trials.size(), std::max<std::size_t>(6, trials.size() / 5)));
     for (Trial& trial : trials) {
       Parameters next;
-      for (int step = 1; step < 4; ++step) {
+      for (int step = after_swaps.empty() ? 1 : 0; step < 4; ++step) {
         trial.loglik = engine.step(trial.parameters, false, workers, next);
         ++best.iterations;
         if (step < 3) trial.parameters = next;
@@ -66,7 +72,9 @@ void improve(const Engine& engine, EmResult& best, const EmOptions& options, con
     best_first();
     bool improved = false;
     for (std::size_t t = 0; t < trials.size() && t < 3 && !improved; ++t) {
-      EmResult moved = run_em(engine, trials[t].parameters, options, workers, tell);
+      EmOptions away = options;
+      away.known = &best.parameters;
+      EmResult moved = run_em(engine, trials[t].parameters, away, workers, tell);
       if (stopped(moved)) return;
       const int iterations = best.iterations + moved.iterations;
       if (moved.loglik > best.loglik + least_gain) {
