@@ -8,6 +8,7 @@
 #include "caucus/base/log_sum.h"
 #include "caucus/base/numeric.h"
 #include "caucus/base/parallel.h"
+#include "caucus/infer/mallows_mixture/swaps.h"
 #include "caucus/model/assignment.h"
 #include "caucus/model/kendall.h"
 
@@ -81,7 +82,9 @@ std::vector<double> DistanceEngine::distances(std::span<const ItemId> center, in
   const Distance distance = normalizer_.distance();
   const auto add = distance == Distance::spearman ? add_squares : distance == Distance::footrule ? add_gaps : add_differences;
   const Blocks blocks(count);
-  parallel_for(blocks.count(), threads, [&](std::size_t b) {
+  // Places of a few thousand rankings are compared sooner than a thread wakes up.
+  const bool short_work = by_places(distance) && count * num_items_ < 1'000'000;
+  parallel_for(blocks.count(), short_work ? 1 : threads, [&](std::size_t b) {
     const std::size_t begin = blocks.begin(b), end = blocks.end(b);
     if (by_places(distance)) {
       for (std::size_t item = 0; item < num_items_; ++item)
@@ -242,6 +245,32 @@ Parameters DistanceEngine::from_labels(std::span<const std::uint32_t> labels, st
     result.theta[k] = {normalizer_.solve_theta(0.8 * distance / total + 0.2 * normalizer_.mean(0.0))};
   }
   return result;
+}
+
+// Distances that are sums over items: two terms change.
+std::vector<double> DistanceEngine::after_swaps(const Parameters& now, const Workers& workers) const {
+  const Distance distance = normalizer_.distance();
+  if (!by_places(distance)) return {};
+  const std::size_t num = now.weight.size(), n = num_items_, count = num_rankings();
+  const auto cost = [distance](std::int64_t rank, std::int64_t place) -> std::int64_t {
+    const std::int64_t gap = std::abs(rank - place);
+    return distance == Distance::spearman ? gap * gap : distance == Distance::footrule ? gap : gap != 0;
+  };
+  // factor[k * width + change + most]: the distance changes by at most 2 (n - 1).
+  const std::size_t most = 2 * n, width = 2 * most + 1;
+  std::vector<double> factor(num * width);
+  for (std::size_t k = 0; k < num; ++k)
+    for (std::size_t c = 0; c < width; ++c)
+      factor[k * width + c] = std::expm1(-now.theta[k][0] * (static_cast<double>(c) - static_cast<double>(most)));
+  return logliks_after_swaps(*this, now, rankings_.weights(), workers, [&](std::size_t i, std::span<double> less_one) {
+    for (std::size_t k = 0; k < num; ++k)
+      for (std::size_t p = 0; p + 1 < n; ++p) {
+        const std::int64_t a = ranks_[now.center[k][p] * count + i], b = ranks_[now.center[k][p + 1] * count + i];
+        const auto place = static_cast<std::int64_t>(p);
+        const std::int64_t change = cost(a, place + 1) - cost(a, place) + cost(b, place) - cost(b, place + 1);
+        less_one[k * (n - 1) + p] = factor[k * width + static_cast<std::size_t>(change + static_cast<std::int64_t>(most))];
+      }
+  });
 }
 
 std::vector<double> DistanceEngine::center_gaps(const Parameters& now, const Workers&) const {

@@ -8,6 +8,7 @@
 #include "caucus/base/numeric.h"
 #include "caucus/base/parallel.h"
 #include "caucus/infer/mallows_mixture/multistart.h"
+#include "caucus/infer/mallows_mixture/swaps.h"
 #include "caucus/model/stage.h"
 
 namespace caucus::mallows_mixture {
@@ -432,11 +433,10 @@ double GeneralizedEngine::step(const Parameters& now, bool move_centers, const W
   return stats.loglik;
 }
 
-// By a swap of a and b, neighbours in center k, a ranking's probability under component k takes a factor f, and its likelihood one
-// of 1 + r_k (f - 1), r_k its membership. Code s: only the stage changes at which the first of the two is chosen, by one. Code v:
+// a and b are neighbours in the center. Code s: only the stage changes at which the first of the two is chosen, by one. Code v:
 // with a at place p and b behind it, V_p becomes V_{p+1} + [a before b], and V_{p+1} becomes V_p - [b before a].
 std::vector<double> GeneralizedEngine::after_swaps(const Parameters& now, const Workers& workers) const {
-  const std::size_t num = now.weight.size(), n = num_items_, swaps = n - 1;
+  const std::size_t num = now.weight.size(), n = num_items_;
   Buffer<double> memberships = own_memberships(num, workers);
   const double loglik = pass(now, false, workers, memberships).loglik;
   std::vector<double> theta(num * n, 0.0), shrink(num * n), grow(num * n);
@@ -446,44 +446,28 @@ std::vector<double> GeneralizedEngine::after_swaps(const Parameters& now, const 
     position.push_back(inverse_order(now.center[k]));
   }
   for (std::size_t i = 0; i < theta.size(); ++i) shrink[i] = std::expm1(-theta[i]), grow[i] = std::expm1(theta[i]);
-  const auto add = [&](std::vector<double>& sums, std::size_t begin, std::size_t end) {
-    std::vector<LogSum> logs(num * swaps);
-    std::vector<std::uint32_t> place(n), code(n);
-    for (std::size_t i = begin; i < end; ++i) {
-      const auto ranking = rankings_[i].items();
-      const double weight = rankings_.weight(i);
-      std::ranges::fill(place, static_cast<std::uint32_t>(n));
-      for (std::size_t j = 0; j < ranking.size(); ++j) place[ranking[j]] = static_cast<std::uint32_t>(j);
-      for (std::size_t k = 0; k < num; ++k) {
-        const double share = memberships[i * num + k] / weight;
-        if (!(share > 0.0)) continue;
-        const double* const of = &theta[k * n];
-        if (code_ == Code::v) code_v(ranking, position[k], code);
-        std::uint32_t a = place[now.center[k][0]];
-        for (std::size_t p = 0; p < swaps; ++p) {
-          const std::uint32_t b = place[now.center[k][p + 1]], first = std::min(a, b);
-          if (first == n) continue;  // none is ranked, nor are those after them up to a ranked one: a stays n
-          double less_one;           // f - 1
-          if (code_ == Code::s) {
-            less_one = a < b ? shrink[k * n + first] : grow[k * n + first];
-          } else {
-            const double ahead = b < a ? 1.0 : 0.0, here = code[p], next = code[p + 1];
-            less_one = std::expm1(of[p] * (here - next - (1.0 - ahead)) + of[p + 1] * (next - here + ahead));
-          }
-          logs[k * swaps + p].add(weight, std::max(1.0 + share * less_one, 1e-18));  // rounding may leave nothing
-          a = b;
+  const auto factors = [&](std::size_t i, std::span<double> less_one) {
+    const auto ranking = rankings_[i].items();
+    thread_local std::vector<std::uint32_t> place, code;
+    place.assign(n, static_cast<std::uint32_t>(n));
+    code.resize(n);
+    for (std::size_t j = 0; j < ranking.size(); ++j) place[ranking[j]] = static_cast<std::uint32_t>(j);
+    for (std::size_t k = 0; k < num; ++k) {
+      double* const out = &less_one[k * (n - 1)];
+      const double* const of = &theta[k * n];
+      if (code_ == Code::v) code_v(ranking, position[k], code);
+      for (std::size_t p = 0; p + 1 < n; ++p) {
+        const std::uint32_t a = place[now.center[k][p]], b = place[now.center[k][p + 1]], first = std::min(a, b);
+        if (code_ == Code::v) {
+          const double ahead = b < a ? 1.0 : 0.0, here = code[p], next = code[p + 1];
+          out[p] = std::expm1(of[p] * (here - next - (1.0 - ahead)) + of[p + 1] * (next - here + ahead));
+        } else {
+          out[p] = first == n ? 0.0 : a < b ? shrink[k * n + first] : grow[k * n + first];
         }
       }
     }
-    for (std::size_t s = 0; s < logs.size(); ++s) sums[s] += logs[s].total();
   };
-  std::vector<double> result = parallel_fold(
-      Blocks(num_rankings()), workers.without_journal(), [&] { return std::vector<double>(num * swaps, 0.0); }, add,
-      [](std::vector<double>& total, const std::vector<double>& partial) {
-        for (std::size_t s = 0; s < total.size(); ++s) total[s] += partial[s];
-      });
-  for (double& value : result) value += loglik;
-  return result;
+  return logliks_after({loglik, rankings_.weights(), memberships, num, n}, workers, factors);
 }
 
 std::vector<double> GeneralizedEngine::center_gaps(const Parameters& now, const Workers& workers) const {

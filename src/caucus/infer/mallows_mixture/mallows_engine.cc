@@ -7,6 +7,7 @@
 #include "caucus/base/log_sum.h"
 #include "caucus/base/numeric.h"
 #include "caucus/base/parallel.h"
+#include "caucus/infer/mallows_mixture/swaps.h"
 #include "caucus/model/kendall.h"
 #include "caucus/model/stage.h"
 
@@ -321,6 +322,28 @@ double MallowsEngine::step(const Parameters& now, bool move_centers, const Worke
     update(stats, k, next);
   }
   return stats.loglik;
+}
+
+// A swap of neighbours makes one pair of items discordant or concordant where the ranking has them apart.
+std::vector<double> MallowsEngine::after_swaps(const Parameters& now, const Workers& workers) const {
+  const std::size_t num = now.weight.size(), n = num_items_;
+  std::vector<double> shrink(num), grow(num);
+  for (std::size_t k = 0; k < num; ++k) shrink[k] = std::expm1(-now.theta[k][0]), grow[k] = std::expm1(now.theta[k][0]);
+  return logliks_after_swaps(*this, now, weight_, workers, [&](std::size_t i, std::span<double> less_one) {
+    const RankingView ranking = rankings_[i];
+    thread_local std::vector<std::uint32_t> place;
+    place.assign(n, static_cast<std::uint32_t>(n));
+    std::uint32_t group = 0;
+    for (std::size_t j = 0; j < ranking.size(); ++j) {
+      place[ranking[j]] = group;
+      if (ranking.ends_group(j)) ++group;
+    }
+    for (std::size_t k = 0; k < num; ++k)
+      for (std::size_t p = 0; p + 1 < n; ++p) {
+        const std::uint32_t a = place[now.center[k][p]], b = place[now.center[k][p + 1]];
+        less_one[k * (n - 1) + p] = a == b ? 0.0 : a < b ? shrink[k] : grow[k];
+      }
+  });
 }
 
 std::vector<double> MallowsEngine::center_gaps(const Parameters& now, const Workers& workers) const {

@@ -21,6 +21,7 @@ class MallowsEngine : public Engine {
   std::size_t num_rankings() const override { return rankings_.size(); }
   double total_weight() const override { return total_; }
   double step(const Parameters& now, bool move_centers, const Workers& workers, Parameters& next) const override;
+  std::vector<double> after_swaps(const Parameters& now, const Workers& workers) const override;
   Parameters from_labels(std::span<const std::uint32_t> labels, std::size_t num_components) const override;
   void log_joint(const Parameters& now, int threads, std::span<double> out) const override;
   std::vector<double> center_gaps(const Parameters& now, const Workers& workers) const override;

@@ -7,6 +7,7 @@
 
 #include "caucus/base/error.h"
 #include "caucus/base/numeric.h"
+#include "caucus/infer/mallows_mixture/distance_engine.h"
 #include "caucus/infer/mallows_mixture/family.h"
 #include "caucus/infer/mallows_mixture/fit.h"
 #include "caucus/infer/mallows_mixture/fitted.h"
@@ -171,32 +172,48 @@ TEST(GeneralizedEngine, EmNeverFalls) {
 }
 
 // One number per swap, held to the likelihood of the swapped parameters.
-TEST(GeneralizedEngine, LikelihoodsAfterSwaps) {
-  for (const auto& [code, top] : {std::pair(Code::s, false), std::pair(Code::s, true), std::pair(Code::v, false)}) {
-    constexpr std::size_t n = 6, num = 3;
-    RankingSetBuilder builder;
+void expect_likelihoods_of_swaps(const Engine& engine, const Parameters& now, const std::string& what) {
+  const std::size_t n = engine.num_items(), num = now.weight.size();
+  const std::vector<double> logliks = engine.after_swaps(now, 2);
+  ASSERT_EQ(logliks.size(), num * (n - 1)) << what;
+  for (std::size_t k = 0; k < num; ++k)
+    for (std::size_t p = 0; p + 1 < n; ++p) {
+      Parameters swapped = now, ignored;
+      std::swap(swapped.center[k][p], swapped.center[k][p + 1]);
+      const double loglik = engine.step(swapped, false, 1, ignored);
+      EXPECT_NEAR(logliks[k * (n - 1) + p], loglik, 1e-10 * std::abs(loglik)) << what << ' ' << k << ' ' << p;
+    }
+}
+
+TEST(Engines, LikelihoodsAfterSwaps) {
+  constexpr std::size_t n = 6, num = 3;
+  for (bool top : {false, true}) {
+    RankingSetBuilder strict, tied;
     RandomStream stream(4, Purpose::generate);
     for (int r = 0; r < 300; ++r) {
       std::vector<ItemId> order = shuffled(n, stream);
-      if (top) order.resize(1 + stream.below(n));
-      builder.add(order, r % 7 == 0 ? 2.5 : 1.0);
+      if (top) order.resize(2 + stream.below(n - 1));
+      std::vector<std::uint8_t> ends(order.size(), 1);
+      ends[0] = r % 3 == 0 ? 0 : 1;
+      strict.add(order, r % 7 == 0 ? 2.5 : 1.0);
+      tied.add(order, r % 7 == 0 ? 2.5 : 1.0, ends);
     }
-    const RankingSet rankings = builder.build();
-    const GeneralizedEngine engine(rankings, n, code, ConsensusMethod::exact, {});
-    Parameters now = random_parameters(n, num, 0.4, 11), ignored;
+    const RankingSet rankings = strict.build(), with_ties = tied.build();
+    Parameters now = random_parameters(n, num, 0.4, 11);
+    expect_likelihoods_of_swaps(MallowsEngine(rankings, n, ConsensusMethod::exact, {}), now, "mallows");
+    expect_likelihoods_of_swaps(MallowsEngine(with_ties, n, ConsensusMethod::exact, {}), now, "mallows with ties");
+    if (!top)
+      for (const Distance distance : {Distance::spearman, Distance::footrule, Distance::hamming}) {
+        const DistanceNormalizer normalizer(distance, n);
+        expect_likelihoods_of_swaps(DistanceEngine(rankings, normalizer), now, std::string(name_of(distance)));
+      }
     for (auto& theta : now.theta) {
       theta.resize(n - 1);
       for (double& value : theta) value = 1.5 * stream.uniform();
     }
-    const std::vector<double> logliks = engine.after_swaps(now, 2);
-    ASSERT_EQ(logliks.size(), num * (n - 1));
-    for (std::size_t k = 0; k < num; ++k)
-      for (std::size_t p = 0; p + 1 < n; ++p) {
-        Parameters swapped = now;
-        std::swap(swapped.center[k][p], swapped.center[k][p + 1]);
-        const double loglik = engine.step(swapped, false, 1, ignored);
-        EXPECT_NEAR(logliks[k * (n - 1) + p], loglik, 1e-10 * std::abs(loglik)) << k << ' ' << p << ' ' << top;
-      }
+    for (const Code code : {Code::s, Code::v})
+      if (code == Code::s || !top)
+        expect_likelihoods_of_swaps(GeneralizedEngine(rankings, n, code, ConsensusMethod::exact, {}), now, "gmallows");
   }
 }
 

@@ -1,6 +1,7 @@
 #include "caucus/infer/mallows_mixture/multistart.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <numeric>
 
@@ -40,35 +41,44 @@ void improve(const Engine& engine, EmResult& best, const EmOptions& options, con
     const auto best_first = [&] {
       std::stable_sort(trials.begin(), trials.end(), [](const Trial& a, const Trial& b) { return a.loglik > b.loglik; });
     };
+    // Trials go side by side, each with one thread; processes share the passes of one after the other.
+    const bool side_by_side = workers.ranks == nullptr && workers.journal == nullptr;
+    const Workers own = side_by_side ? Workers(1) : workers;
+    std::atomic<bool> stop = false;
+    const auto all_trials = [&](const std::function<void(Trial&)>& body) {
+      parallel_for(trials.size(), side_by_side ? workers.threads : 1, [&](std::size_t t) {
+        if (stop) return;
+        body(trials[t]);
+        if (tell(best.iterations, trials[t].loglik) != nullptr) stop = true;
+      });
+    };
     const std::vector<double> after_swaps = engine.after_swaps(best.parameters, workers);
-    best.iterations += after_swaps.empty() ? 0 : 2;  // about as much work
     for (std::size_t k = 0; k < num_components; ++k)
       for (std::size_t p = 0; p + 1 < n; ++p) {
-        Trial trial{0.0, best.parameters};
-        std::swap(trial.parameters.center[k][p], trial.parameters.center[k][p + 1]);
-        if (after_swaps.empty()) {
-          Parameters next;
-          trial.loglik = engine.step(trial.parameters, false, workers, next);
-          trial.parameters = std::move(next);
-          ++best.iterations;
-          if (tell(best.iterations, trial.loglik) != nullptr) return;
-        } else {
-          trial.loglik = after_swaps[k * (n - 1) + p];
-        }
-        trials.push_back(std::move(trial));
+        trials.push_back({after_swaps.empty() ? 0.0 : after_swaps[k * (n - 1) + p], best.parameters});
+        std::swap(trials.back().parameters.center[k][p], trials.back().parameters.center[k][p + 1]);
       }
+    const auto step = [&](Trial& trial) {
+      Parameters next;
+      trial.loglik = engine.step(trial.parameters, false, own, next);
+      return next;
+    };
+    if (after_swaps.empty()) {
+      all_trials([&](Trial& trial) { trial.parameters = step(trial); });
+      best.iterations += static_cast<int>(trials.size());
+    } else {
+      best.iterations += 2;  // about as much work
+    }
     // The likelihood at the swap tells most of them; the better ones get a few steps.
     best_first();
     trials.resize(std::min(trials.size(), std::max<std::size_t>(6, trials.size() / 5)));
-    for (Trial& trial : trials) {
-      Parameters next;
-      for (int step = after_swaps.empty() ? 1 : 0; step < 4; ++step) {
-        trial.loglik = engine.step(trial.parameters, false, workers, next);
-        ++best.iterations;
-        if (step < 3) trial.parameters = next;
-      }
-      if (tell(best.iterations, trial.loglik) != nullptr) return;
-    }
+    const int steps = after_swaps.empty() ? 3 : 4;
+    all_trials([&](Trial& trial) {
+      for (int s = 1; s < steps; ++s) trial.parameters = step(trial);
+      step(trial);  // the last one for its likelihood
+    });
+    best.iterations += steps * static_cast<int>(trials.size());
+    if (stop) return;
     best_first();
     bool improved = false;
     for (std::size_t t = 0; t < trials.size() && t < 3 && !improved; ++t) {
