@@ -24,7 +24,13 @@ class CsvReader {
   CsvReader(std::string_view text, char delimiter, std::size_t begin, std::size_t end)
       : text_(text.substr(0, end)), delimiter_(delimiter), position_(begin) {}
 
-  bool next();  // false at the end
+  bool next();                                                       // false at the end
+  std::string_view rest() const { return text_.substr(position_); }  // behind the last record
+  // Past a line that stands there, unread.
+  void skip_line(std::size_t size) {
+    position_ += size + 1;
+    ++next_line_;
+  }
   std::span<const CsvCell> cells() const { return cells_; }
   std::size_t line() const { return line_; }           // of the record's first byte, from 1
   bool unterminated() const { return unterminated_; }  // the record's last quote is never closed

@@ -5,6 +5,31 @@ namespace caucus {
 
 namespace csv_format {
 
+// Where nothing but the battle is kept of a line, one that was met before gives what it gave then.
+void CsvRankings::read_known_pairs() {
+  KnownLines known;
+  for (bool more = true; more && known.on() && diagnostics_.empty();) {
+    more = false;
+    for (const KnownLines::Line& line : known.look_ahead(reader_.rest())) {
+      more = true;
+      if (const KnownLines::Row* row = known.find(line)) {
+        constexpr std::uint8_t tied[2] = {0, 1};
+        rows_.builder().append(row->battle, row->weight,
+                               row->tied ? std::span<const std::uint8_t>(tied) : std::span<const std::uint8_t>{});
+        reader_.skip_line(line.text.size());
+        continue;
+      }
+      const std::size_t begin = reader_.position();
+      if (!next()) return;
+      last_battle_ = {};
+      read_pair();
+      // Blank lines and quotes make records that are not this line.
+      if (reader_.position() - begin != line.text.size() + 1 || !diagnostics_.empty()) break;
+      if (last_battle_.weight > 0.0) known.keep(line, last_battle_);
+    }
+  }
+}
+
 void CsvRankings::read_triples() {
   struct Entry {
     double value;

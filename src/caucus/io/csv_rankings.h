@@ -14,6 +14,7 @@
 #include "caucus/io/csv.h"
 #include "caucus/io/csv_layout.h"
 #include "caucus/io/diagnostics.h"
+#include "caucus/io/known_lines.h"
 #include "caucus/io/nobody.h"
 #include "caucus/io/order_text.h"
 #include "caucus/io/parts.h"
@@ -243,6 +244,24 @@ class CsvRankings {
   // A cell where a rank, a rating or a winner should be, and nothing is.
   bool is_nothing(std::string_view text) const { return names_nobody(text) || matches_any(text, options_.drop); }
 
+  // The same, decided once per distinct cell; of battles, whose cells are few.
+  bool may_be_item(std::string_view text) {
+    return decided(items_decided_, text, [&] { return is_item(text); });
+  }
+  bool means_nothing(std::string_view text) {
+    return decided(winners_decided_, text, [&] { return is_nothing(text); });
+  }
+  struct Decided {
+    ItemIndex cells;
+    std::vector<std::uint8_t> answers;
+  };
+  template <class Decide>
+  static bool decided(Decided& known, std::string_view text, Decide decide) {
+    const std::size_t cell = known.cells.insert(text);
+    if (cell == known.answers.size()) known.answers.push_back(decide() ? 1 : 0);
+    return known.answers[cell] != 0;
+  }
+
   std::size_t see_cell(std::string_view text) {
     const std::size_t seen = cells_seen_.insert(text);
     if (seen == item_of_.size()) item_of_.push_back(is_item(text) ? index_.insert(text) : ItemIndex::none);
@@ -411,35 +430,39 @@ class CsvRankings {
   }
 
   void read_pairs() {
-    while (next()) {
-      const double row_weight = weight();
-      if (counts_nothing(row_weight)) continue;
-      const CsvCell cell_a = cell(layout_.columns[0]);
-      const CsvCell cell_b = cell(layout_.columns[1]);
-      const CsvCell cell_winner = layout_.winner_loser ? cell_a : cell(layout_.columns[2]);
-      const bool no_winner = !layout_.winner_loser && is_nothing(cell_winner.text) && cell_winner.text != cell_a.text &&
-                             cell_winner.text != cell_b.text;
-      const auto nobody = [&](const CsvCell& one) { return !one.text.empty() && !is_item(one.text); };
-      if (no_winner || nobody(cell_a) || nobody(cell_b)) {
-        blank_row(row_weight);
-        continue;
-      }
-      const ItemId a = item_at(cell_a);
-      const ItemId b = item_at(cell_b);
-      if (a == ItemIndex::none || b == ItemIndex::none) continue;
-      if (a == b) {
-        complain(cell_b, "found " + show_text(cell_b.text) + " against itself, expected two items");
-        continue;
-      }
-      const std::string &name_a = header_[layout_.columns[0]], &name_b = header_[layout_.columns[1]];
-      const auto outcome =
-          layout_.winner_loser ? std::optional(1) : battle_outcome(cell_winner.text, cell_a.text, cell_b.text, name_a, name_b);
-      if (outcome)
-        add_pair(a, b, *outcome, row_weight);
-      else
-        complain(cell_winner, fmt::format("found {}, expected {}, {}, one of the two items, or tie", show_text(cell_winner.text),
-                                          name_a, name_b));
+    if (kept_columns_.empty()) read_known_pairs();
+    while (next()) read_pair();
+  }
+
+  void read_known_pairs();
+  void read_pair() {
+    const double row_weight = weight();
+    if (counts_nothing(row_weight)) return;
+    const CsvCell cell_a = cell(layout_.columns[0]);
+    const CsvCell cell_b = cell(layout_.columns[1]);
+    const CsvCell cell_winner = layout_.winner_loser ? cell_a : cell(layout_.columns[2]);
+    const bool no_winner =
+        !layout_.winner_loser && is_nothing(cell_winner.text) && cell_winner.text != cell_a.text && cell_winner.text != cell_b.text;
+    const auto nobody = [&](const CsvCell& one) { return !one.text.empty() && !is_item(one.text); };
+    if (no_winner || nobody(cell_a) || nobody(cell_b)) {
+      blank_row(row_weight);
+      return;
     }
+    const ItemId a = item_at(cell_a);
+    const ItemId b = item_at(cell_b);
+    if (a == ItemIndex::none || b == ItemIndex::none) return;
+    if (a == b) {
+      complain(cell_b, "found " + show_text(cell_b.text) + " against itself, expected two items");
+      return;
+    }
+    const std::string &name_a = header_[layout_.columns[0]], &name_b = header_[layout_.columns[1]];
+    const auto outcome =
+        layout_.winner_loser ? std::optional(1) : battle_outcome(cell_winner.text, cell_a.text, cell_b.text, name_a, name_b);
+    if (outcome)
+      add_pair(a, b, *outcome, row_weight);
+    else
+      complain(cell_winner,
+               fmt::format("found {}, expected {}, {}, one of the two items, or tie", show_text(cell_winner.text), name_a, name_b));
   }
 
   // Every comparison is a ballot of its own: that some come from one judge should be known.
@@ -455,6 +478,7 @@ class CsvRankings {
     rows_.push(outcome >= 0 ? b : a);
     rows_.end_group();
     rows_.finish(pair_weight);
+    last_battle_ = {{outcome >= 0 ? a : b, outcome >= 0 ? b : a}, outcome == 0, pair_weight};
     keep_row();
   }
 
@@ -554,6 +578,7 @@ class CsvRankings {
   ItemIndex index_;
   ItemIndex cells_seen_;  // distinct cells where items are named
   std::vector<ItemId> item_of_;
+  Decided items_decided_, winners_decided_;
   BallotRows rows_;
   std::vector<std::string> warnings_;
   std::vector<Named> named_;                                       // of each distinct cell
@@ -561,6 +586,7 @@ class CsvRankings {
   BallotFacts facts_;
   std::size_t num_dropped_cells_ = 0;
   std::size_t num_padded_ = 0;
+  KnownLines::Row last_battle_;
   std::size_t num_repeated_ = 0, rows_repeated_ = 0;
   bool fractions_counted_ = false;
   std::deque<std::string> texts_;  // of covariates that others have read
