@@ -126,6 +126,32 @@ void score_exact(const ScoreTable& table, const std::int32_t* items, std::size_t
   }
 }
 
+void log_tilted_sums(const TiltedNodes& nodes, double more_a, double more_b, double* term, double* out, std::size_t size) {
+  const hn::CappedTag<double, slot_block> d;
+  const auto a = hn::Set(d, more_a), b = hn::Set(d, more_b), floor = hn::Set(d, -700.0);
+  auto total = hn::Zero(d);
+  for (std::size_t q = 0; q < nodes.count; q += hn::Lanes(d)) {
+    auto x = hn::NegMulAdd(a, hn::LoadU(d, nodes.theta + q), hn::LoadU(d, nodes.log_weight + q));
+    x = hn::NegMulAdd(b, hn::LoadU(d, nodes.log_z + q), x);
+    const auto weight = hn::IfThenElseZero(hn::Gt(x, floor), hn::Exp(d, hn::Max(x, floor)));
+    total = hn::Add(total, weight);
+    hn::StoreU(hn::Mul(weight, hn::LoadU(d, nodes.inverse_z + q)), d, term + q);
+  }
+  const double whole = hn::GetLane(hn::SumOfLanes(d, total));
+  for (std::size_t s = 0; s < size; ++s) {
+    auto part = hn::Zero(d);
+    for (std::size_t q = 0; q < nodes.count; q += hn::Lanes(d)) {
+      const auto value = hn::LoadU(d, term + q);
+      part = hn::Add(part, value);
+      hn::StoreU(hn::Mul(value, hn::LoadU(d, nodes.factor + q)), d, term + q);
+    }
+    out[s] = hn::GetLane(hn::SumOfLanes(d, part)) / whole;
+  }
+  std::size_t s = 0;
+  for (; s + hn::Lanes(d) <= size; s += hn::Lanes(d)) hn::StoreU(hn::Log(d, hn::LoadU(d, out + s)), d, out + s);
+  for (; s < size; ++s) out[s] = hn::GetLane(hn::Log(d, hn::Set(d, out[s])));
+}
+
 double exp_weights(const double* logs, std::size_t count, double largest, double* weights) {
   const hn::CappedTag<double, slot_block> d;
   const auto top = hn::Set(d, largest), floor = hn::Set(d, -700.0);
@@ -157,6 +183,7 @@ HWY_EXPORT(score_beta);
 HWY_EXPORT(score_slice);
 HWY_EXPORT(score_exact);
 HWY_EXPORT(exp_weights);
+HWY_EXPORT(log_tilted_sums);
 HWY_EXPORT(largest_of);
 
 void score_slots(ScoreKind kind, const ScoreTable& table, const std::int32_t* items, std::size_t length, std::int16_t* codes,
@@ -172,6 +199,10 @@ void score_slots(ScoreKind kind, const ScoreTable& table, const std::int32_t* it
       HWY_DYNAMIC_DISPATCH(score_exact)(table, items, length, codes, out);
       break;
   }
+}
+
+void log_tilted_sums(const TiltedNodes& nodes, double more_a, double more_b, double* term, double* out, std::size_t size) {
+  HWY_DYNAMIC_DISPATCH(log_tilted_sums)(nodes, more_a, more_b, term, out, size);
 }
 
 double exp_weights(const double* logs, std::size_t count, double largest, double* weights) {

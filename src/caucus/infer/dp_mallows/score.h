@@ -37,6 +37,19 @@ enum class ScoreKind { beta, slice, exact };
 void score_slots(ScoreKind kind, const ScoreTable& table, const std::int32_t* items, std::size_t length, std::int16_t* codes,
                  double* out);
 
+// Nodes of a stage's quadrature (stage.h), filled up to a multiple of slot_block with nodes of no weight.
+struct TiltedNodes {
+  std::size_t count;
+  const double* theta;
+  const double* log_z;
+  const double* log_weight;
+  const double* factor;     // e^-theta
+  const double* inverse_z;  // 1 / Z
+};
+// out[s] = log of sum_q w_q e^(-theta_q s) / Z_q over sum_q w_q, w_q = exp(log_weight - more_a theta - more_b log_z): the next code
+// given other data of the stage. `term` is scratch of `count` numbers.
+void log_tilted_sums(const TiltedNodes& nodes, double more_a, double more_b, double* term, double* out, std::size_t size);
+
 // weights[k] = exp(logs[k] - largest); returns their sum. count is a multiple of slot_block.
 double exp_weights(const double* logs, std::size_t count, double largest, double* weights);
 double largest_of(const double* values, std::size_t count);

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -29,8 +30,13 @@ class StageQuadrature {
   // By Lemma 5 these sum to one.
   void log_predictive(std::span<double> out) const;
   double log_predictive_at(double s) const;
+  // The same as log_predictive for other data (a, b) of the stage, near those of the nodes (near_nodes): no quadrature of its own,
+  // a multiplication per node and code.
+  void log_predictive_of(double a, double b, std::span<double> out);
 
  private:
+  void make_factors();
+
   std::size_t m_ = 1;
   double a_ = 1.0, b_ = 1.0;
   double log_integral_ = 0.0;
@@ -39,7 +45,16 @@ class StageQuadrature {
   std::vector<double> log_weight_;  // of the normalised density: log-sum 0
   mutable std::vector<double> term_;
   mutable std::vector<double> factor_;
+  std::vector<double> tilt_theta_, tilt_log_z_, tilt_log_weight_, tilt_factor_, tilt_inverse_z_;  // filled up to whole vectors
 };
+
+// Places (a, b) of quadratures so close to each other that every (a, b) is near one of them: within a quarter of the standard
+// deviation of the stage's sum. None where the next codes themselves, up to m - 1, reach beyond two of them: small clusters, whose
+// few sums and counts come back again and again.
+struct NearNodes {
+  double a, b;
+};
+std::optional<NearNodes> near_nodes(std::size_t m, double a, double b);
 
 double log_stage_integral(std::size_t m, double a, double b);
 

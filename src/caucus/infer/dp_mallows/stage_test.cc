@@ -72,6 +72,56 @@ TEST(StageQuadrature, PredictiveSumsToOneAndIsTheRatio) {
       }
 }
 
+// Quadratures at shared places against one of its own for each (a, b), over stages from certain to worse than chance.
+TEST(StageQuadrature, SharedNodes) {
+  RandomStream rng(3, Purpose::test, 5);
+  int shared = 0;
+  for (int round = 0; round < 3000; ++round) {
+    const std::size_t m = 2 + rng.below(40);
+    const double b = std::exp(std::log(1e5) * rng.uniform());
+    // Half of them about chance, where the density is cut off at zero.
+    const double share = round % 2 == 0 ? 0.7 * std::pow(rng.uniform(), 3.0) : 0.5 * (1.0 - 0.3 * rng.uniform());
+    const double mean = share * static_cast<double>(m - 1) + 1e-4;
+    const double a = 0.3 + std::floor(mean * b);
+    const auto near = near_nodes(m, a, b);
+    if (!near) continue;
+    ++shared;
+    StageQuadrature nodes, own;
+    nodes.build(m, near->a, near->b);
+    own.build(m, a, b);
+    std::vector<double> found(m), expected(m);
+    nodes.log_predictive_of(a, b, found);
+    own.log_predictive(expected);
+    double total = 0.0;
+    for (std::size_t s = 0; s < m; ++s) {
+      EXPECT_NEAR(found[s], expected[s], 2e-10 * std::max(1.0, std::abs(expected[s]))) << m << ' ' << a << ' ' << b << ' ' << s;
+      total += std::exp(found[s]);
+    }
+    EXPECT_NEAR(total, 1.0, 1e-10);
+  }
+  EXPECT_GT(shared, 500);
+}
+
+// Next to chance, held to a sum over a far finer grid (Simpson's rule in theta).
+TEST(StageQuadrature, NextToChance) {
+  for (const std::size_t m : {3, 10, 30})
+    for (const double b : {30.0, 300.0, 5000.0})
+      for (const double gap : {-1.0, 0.0, 1.0, 2.0, 3.5}) {
+        const double most = static_cast<double>(m - 1), spread = std::sqrt(b * most * (most + 2.0) / 12.0);
+        const double a = 0.5 * b * most - gap * spread;
+        const double end = 40.0 * std::sqrt(12.0 / (b * most * (most + 2.0)));
+        constexpr int pieces = 40000;
+        const auto log_density = [&](double theta) { return -a * theta - b * log_stage_normalizer(theta, m); };
+        double total = 0.0, largest = -infinity;
+        for (int i = 0; i <= pieces; ++i) largest = std::max(largest, log_density(end * i / pieces));
+        for (int i = 0; i <= pieces; ++i)
+          total += (i == 0 || i == pieces ? 1.0 : i % 2 == 1 ? 4.0 : 2.0) * std::exp(log_density(end * i / pieces) - largest);
+        const double expected = largest + std::log(total * end / pieces / 3.0);
+        EXPECT_NEAR(log_stage_integral(m, a, b), expected, 3e-11 * std::max(1.0, std::abs(expected)))
+            << m << ' ' << b << ' ' << gap;
+      }
+}
+
 TEST(BetaIntegral, IsTheLimitOfLargeStages) {
   for (double a : {1.0, 4.0, 30.0})
     for (double b : {1.0, 6.0, 50.0}) {

@@ -17,20 +17,44 @@ std::size_t StageKey::Hash::operator()(const StageKey& key) const {
   return static_cast<std::size_t>(hash);
 }
 
-const double* PredictiveCache::get(std::size_t stage, double a, double b) {
-  std::unique_ptr<double[]>& table = tables_[{stage, a, b}];
-  if (!table) {
-    const std::size_t size = prior_.stage_size(stage);
-    table = std::make_unique<double[]>(size);
-    numbers_ += size + 16;
-    quadrature_.build(size, a, b);
-    quadrature_.log_predictive({table.get(), size});
+double* PredictiveCache::room(std::size_t size) {
+  if (left_ < size) {
+    left_ = std::max<std::size_t>(size, 1u << 14);
+    pages_.push_back(std::make_unique_for_overwrite<double[]>(left_));
+    numbers_ += left_;
   }
-  return table.get();
+  left_ -= size;
+  return pages_.back().get() + left_;
+}
+
+const double* PredictiveCache::get(std::size_t stage, double a, double b, double* own) {
+  const std::size_t size = prior_.stage_size(stage);
+  const auto near = near_nodes(size, a, b);
+  const auto make = [&](double* values) {
+    if (near) {
+      const auto [found, fresh] = shared_.try_emplace({stage, near->a, near->b});
+      if (fresh) found->second.build(size, near->a, near->b), numbers_ += 1024;
+      found->second.log_predictive_of(a, b, {values, size});
+    } else {
+      quadrature_.build(size, a, b);
+      quadrature_.log_predictive({values, size});
+    }
+    return values;
+  };
+  if (near && own != nullptr) return make(own);
+  const double*& table = tables_[{stage, a, b}];
+  if (table == nullptr) {
+    numbers_ += 8;  // of the map
+    table = make(room(size));
+  }
+  return table;
 }
 
 void PredictiveCache::clear() {
   tables_.clear();
+  shared_.clear();
+  pages_.clear();
+  left_ = 0;
   numbers_ = 0;
 }
 
@@ -72,6 +96,10 @@ ClusterTable::ClusterTable(const Prior& prior, Method method)
       integrals_(prior),
       num_items_(prior.num_items()),
       num_stages_(prior.num_stages()) {
+  constexpr std::size_t little = 8192;  // numbers per slot
+  std::size_t numbers = 0;
+  for (std::size_t j = 0; j < num_stages_; ++j) numbers += 2 * prior.stage_size(j);
+  keeps_own_ = method == Method::exact_gibbs && numbers <= little;
   scratch_codes_.resize(num_stages_);
   saved_constant_.resize(num_stages_);
   saved_predictive_.resize(num_stages_);
@@ -97,6 +125,12 @@ void ClusterTable::grow(std::size_t slots) {
   if (method_ == Method::beta_gibbs) widen(constant_, num_stages_, 0.0);
   if (method_ == Method::slice_gibbs) widen(theta_, num_stages_, 0.0), widen(log_z_, num_stages_, 0.0);
   if (method_ == Method::exact_gibbs) widen(predictive_, num_stages_, static_cast<const double*>(nullptr));
+  if (keeps_own_) {
+    std::vector<std::unique_ptr<double[]>> wide(num_stages_ * stride);
+    for (std::size_t j = 0; j < num_stages_; ++j)
+      for (std::size_t slot = 0; slot < stride_; ++slot) wide[j * stride + slot] = std::move(own_[j * stride_ + slot]);
+    own_ = std::move(wide);
+  }
   scores_.resize(stride);
   stride_ = stride;
 }
@@ -177,7 +211,13 @@ void ClusterTable::refresh(std::size_t slot, std::size_t stages) {
   } else if (method_ == Method::exact_gibbs) {
     for (std::size_t j = 0; j < stages; ++j) {
       const std::size_t at = j * stride_ + slot;
-      predictive_[at] = cache_.get(j, prior_a_[at] + sums_[at], nu + counts_[at]);
+      double* own = nullptr;
+      if (keeps_own_) {
+        const std::size_t size = prior_.stage_size(j);
+        if (!own_[at]) own_[at] = std::make_unique_for_overwrite<double[]>(2 * size);
+        own = own_[at].get() + (predictive_[at] == own_[at].get() ? size : 0);  // the present one may come back
+      }
+      predictive_[at] = cache_.get(j, prior_a_[at] + sums_[at], nu + counts_[at], own);
     }
   }
 }

@@ -35,11 +35,13 @@ struct StageKey {
   };
 };
 
-// log predictive tables of a stage, made by quadrature on first use and kept until they outgrow a bound.
+// log predictive tables of a stage, made by quadrature on first use and kept until they outgrow a bound. Those of large clusters,
+// whose sums and counts hardly ever come back, share quadratures at places near theirs, which depend on the stage's data alone.
 class PredictiveCache {
  public:
   explicit PredictiveCache(const Prior& prior) : prior_(prior) {}
-  const double* get(std::size_t stage, double a, double b);
+  // With room of the caller for one table, those of large clusters are written there and not kept.
+  const double* get(std::size_t stage, double a, double b, double* own = nullptr);
   bool too_large() const { return numbers_ > limit; }
   void clear();
   void trim() {
@@ -49,8 +51,13 @@ class PredictiveCache {
  private:
   static constexpr std::size_t limit = std::size_t{16} << 20;  // 128 MB
   const Prior& prior_;
+  double* room(std::size_t size);
+
   StageQuadrature quadrature_;
-  std::unordered_map<StageKey, std::unique_ptr<double[]>, StageKey::Hash> tables_;
+  std::unordered_map<StageKey, const double*, StageKey::Hash> tables_;
+  std::unordered_map<StageKey, StageQuadrature, StageKey::Hash> shared_;
+  std::vector<std::unique_ptr<double[]>> pages_;  // where the tables lie
+  std::size_t left_ = 0;                          // numbers on the last page
   std::size_t numbers_ = 0;
 };
 
@@ -138,6 +145,9 @@ class ClusterTable {
   std::vector<double> size_, log_size_;
   std::vector<double> prior_a_, sums_, counts_, constant_, theta_, log_z_;
   std::vector<const double*> predictive_;
+  // Room for two tables of each stage and slot, the present one and the next, where that is little.
+  std::vector<std::unique_ptr<double[]>> own_;
+  bool keeps_own_ = false;
   std::vector<std::uint32_t> free_;
   std::vector<std::int32_t> scratch_codes_;
   std::vector<double> saved_constant_;
