@@ -177,39 +177,34 @@ double largest_of(const double* values, std::size_t count) {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace caucus::dp_mallows {
+#include "caucus/base/simd_dispatch.h"
 
-HWY_EXPORT(score_beta);
-HWY_EXPORT(score_slice);
-HWY_EXPORT(score_exact);
-HWY_EXPORT(exp_weights);
-HWY_EXPORT(log_tilted_sums);
-HWY_EXPORT(largest_of);
+namespace caucus::dp_mallows {
 
 void score_slots(ScoreKind kind, const ScoreTable& table, const std::int32_t* items, std::size_t length, std::int16_t* codes,
                  double* out) {
   switch (kind) {
     case ScoreKind::beta:
-      HWY_DYNAMIC_DISPATCH(score_beta)(table, items, length, codes, out);
+      CAUCUS_SIMD(score_beta)(table, items, length, codes, out);
       break;
     case ScoreKind::slice:
-      HWY_DYNAMIC_DISPATCH(score_slice)(table, items, length, codes, out);
+      CAUCUS_SIMD(score_slice)(table, items, length, codes, out);
       break;
     case ScoreKind::exact:
-      HWY_DYNAMIC_DISPATCH(score_exact)(table, items, length, codes, out);
+      CAUCUS_SIMD(score_exact)(table, items, length, codes, out);
       break;
   }
 }
 
 void log_tilted_sums(const TiltedNodes& nodes, double more_a, double more_b, double* term, double* out, std::size_t size) {
-  HWY_DYNAMIC_DISPATCH(log_tilted_sums)(nodes, more_a, more_b, term, out, size);
+  CAUCUS_SIMD(log_tilted_sums)(nodes, more_a, more_b, term, out, size);
 }
 
 double exp_weights(const double* logs, std::size_t count, double largest, double* weights) {
-  return HWY_DYNAMIC_DISPATCH(exp_weights)(logs, count, largest, weights);
+  return CAUCUS_SIMD(exp_weights)(logs, count, largest, weights);
 }
 
-double largest_of(const double* values, std::size_t count) { return HWY_DYNAMIC_DISPATCH(largest_of)(values, count); }
+double largest_of(const double* values, std::size_t count) { return CAUCUS_SIMD(largest_of)(values, count); }
 
 }  // namespace caucus::dp_mallows
 #endif

@@ -7,13 +7,13 @@
 #define CAUCUS_PL_MIXTURE_BLOCK_PASS_INL_H_
 #endif
 
-#include <hwy/aligned_allocator.h>
 #include <hwy/highway.h>
 
 #include <algorithm>
 #include <array>
 #include <limits>
 
+#include "caucus/base/aligned.h"
 #include "caucus/infer/pl_mixture/batch.h"
 // After highway.h, by its rules.
 #include <hwy/contrib/math/math-inl.h>
@@ -53,8 +53,8 @@ class BlockPass {
     // As many together as the first-level cache holds.
     together_ = std::clamp<std::size_t>(1024 / (depth_ * all_lanes_), 1, most_together);
     if (input.voters != nullptr) together_ = rankings_at_once(depth_ * all_lanes_);
-    inverses_ = hwy::AllocateAligned<double>(together_ * depth_ * all_lanes_);
-    lane_values_ = hwy::AllocateAligned<double>((together_ + 6) * all_lanes_);
+    inverses_ = aligned_doubles(together_ * depth_ * all_lanes_);
+    lane_values_ = aligned_doubles((together_ + 6) * all_lanes_);
     totals_ = lane_values_.get() + together_ * all_lanes_;
     global_ = totals_ + all_lanes_;
     responsibility_ = global_ + all_lanes_;
@@ -574,7 +574,7 @@ class BlockPass {
   const PassInput& input_;
   PassSums& sums_;
   std::size_t all_lanes_, depth_ = 0, together_ = 1, first_row_ = 0, never_underflow_ = 0;
-  hwy::AlignedFreeUniquePtr<double[]> inverses_, lane_values_;
+  AlignedDoubles inverses_, lane_values_;
   bool deep_ = false, one_shape_ = batch_.groups.size() == 1;
   double *totals_ = nullptr, *global_ = nullptr, *responsibility_ = nullptr;
   double *joint_ = nullptr, *members_ = nullptr, *prior_ = nullptr;

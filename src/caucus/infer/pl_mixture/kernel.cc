@@ -72,12 +72,11 @@ void NegativeLogs(double* values, std::size_t count) {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
+#include "caucus/base/simd_dispatch.h"
+
 namespace caucus::pl_mixture {
 
-HWY_EXPORT(RunBlock);
-HWY_EXPORT(NegativeLogs);
-
-void negative_logs(double* values, std::size_t count) { HWY_DYNAMIC_DISPATCH(NegativeLogs)(values, count); }
+void negative_logs(double* values, std::size_t count) { CAUCUS_SIMD(NegativeLogs)(values, count); }
 
 std::size_t padded_components(std::size_t num_components) {
   if (num_components <= 2) return num_components;
@@ -85,7 +84,7 @@ std::size_t padded_components(std::size_t num_components) {
 }
 
 void run_block(const Batch& batch, const PassInput& input, std::size_t begin, std::size_t end, PassSums& sums) {
-  HWY_DYNAMIC_DISPATCH(RunBlock)(batch, input, begin, end, sums);
+  CAUCUS_SIMD(RunBlock)(batch, input, begin, end, sums);
 }
 
 }  // namespace caucus::pl_mixture

@@ -5,12 +5,13 @@
 #include <cmath>
 #include <limits>
 
+#include "caucus/base/aligned.h"
+#include "caucus/base/aligned.h"
 #include "caucus/base/simd_targets.h"
 #include "caucus/infer/pl_mixture/batch.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "caucus/infer/pl_mixture/tie_kernel.cc"
-#include <hwy/aligned_allocator.h>
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 // After highway.h, by its rules.
@@ -52,10 +53,10 @@ class TiePass {
     vectors_ = (lanes_ + hn::Lanes(d) - 1) / hn::Lanes(d);
     depth_ = longest + 1;
     if (input.voters != nullptr) places_ = rankings_at_once(vectors_ * depth_ * slots_);
-    states_ = hwy::AllocateAligned<double>(places_ * vectors_ * depth_ * slots_);
-    inverses_ = hwy::AllocateAligned<double>(places_ * vectors_ * depth_ * hn::Lanes(d));
-    adjoint_ = hwy::AllocateAligned<double>(slots_);
-    joint_ = hwy::AllocateAligned<double>(vectors_ * hn::Lanes(d));
+    states_ = aligned_doubles(places_ * vectors_ * depth_ * slots_);
+    inverses_ = aligned_doubles(places_ * vectors_ * depth_ * hn::Lanes(d));
+    adjoint_ = aligned_doubles(slots_);
+    joint_ = aligned_doubles(vectors_ * hn::Lanes(d));
     inverse_of_.push_back(0.0);
     for (std::size_t size = 1; size <= batch.num_items; ++size) inverse_of_.push_back(1.0 / static_cast<double>(size));
   }
@@ -237,7 +238,7 @@ class TiePass {
   std::size_t begin_, end_, lanes_, stride_, width_ = 0, slots_ = 0, vectors_ = 0, depth_ = 0, places_ = 1;
   std::vector<std::size_t> tops_;   // the slot of e_t, for each order t
   std::vector<double> inverse_of_;  // 1 / size
-  hwy::AlignedFreeUniquePtr<double[]> states_, inverses_, adjoint_, joint_;
+  AlignedDoubles states_, inverses_, adjoint_, joint_;
 };
 
 template <class D>
@@ -262,12 +263,12 @@ void RunTieBlock(const TieBatch& batch, const TieInput& input, std::size_t begin
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
+#include "caucus/base/simd_dispatch.h"
+
 namespace caucus::pl_mixture {
 
-HWY_EXPORT(RunTieBlock);
-
 void run_tie_block(const TieBatch& batch, const TieInput& input, std::size_t begin, std::size_t end, TieSums& sums) {
-  HWY_DYNAMIC_DISPATCH(RunTieBlock)(batch, input, begin, end, sums);
+  CAUCUS_SIMD(RunTieBlock)(batch, input, begin, end, sums);
 }
 
 }  // namespace caucus::pl_mixture
