@@ -62,7 +62,39 @@ void refuse_own_input(const CLI::App& command) {
         throw IoError(fmt::format("{}: is read by this very command; name another file to write", target));
 }
 
-int run(int argc, char** argv, Context& context) {
+struct Command {
+  std::string_view name;
+  void (*add)(CLI::App& app, Context& context);
+};
+constexpr Command commands[] = {
+    {"fit", add_fit},           {"score", add_score},       {"assign", add_assign},     {"sample", add_sample},
+    {"generate", add_generate}, {"info", add_info},         {"convert", add_convert},   {"select", add_select},
+    {"compare", add_compare},   {"check", add_check},       {"distance", add_distance},
+#ifdef CAUCUS_REPORT
+    {"report", add_report},
+#endif
+    {"name", add_name},         {"families", add_families}, {"regress", add_regress},   {"predict", add_predict},
+};
+
+// Describing all commands takes longer than the shortest of them: only the one that is named, where there is one of that name. What
+// explains the others needs all.
+void add_commands(CLI::App& app, Context& context, std::string_view only) {
+  for (const Command& command : commands)
+    if (only.empty() || command.name == only) command.add(app, context);
+  if (!only.empty()) return;
+  add_completion(app, context);
+  add_help(app, context);
+}
+
+// The command that the first word names; empty: none of those above. The version is said without any.
+std::string_view command_named(int argc, char** argv) {
+  if (argc < 2) return {};
+  if (argc == 2 && std::string_view(argv[1]) == "--version") return argv[1];
+  const auto* const found = std::ranges::find(commands, argv[1], &Command::name);
+  return found == std::end(commands) ? std::string_view() : found->name;
+}
+
+int run(int argc, char** argv, Context& context, std::string_view only) {
   CLI::App app{"caucus finds the groups in ranked data: which groups there are, what each prefers, how sure we may be.", "caucus"};
   app.set_version_flag("--version", std::string("caucus ") + CAUCUS_VERSION);
   app.require_subcommand(0, 1);  // so that the words after 'help' and 'man' are theirs
@@ -71,26 +103,7 @@ int run(int argc, char** argv, Context& context) {
                        "caucus assign model.json votes.soi --out m.csv   who belongs to which group",
                        "caucus serve                                  a page to explore in, in your browser",
                        "caucus COMMAND --help                         more on a command"}));
-  add_fit(app, context);
-  add_score(app, context);
-  add_assign(app, context);
-  add_sample(app, context);
-  add_generate(app, context);
-  add_info(app, context);
-  add_convert(app, context);
-  add_select(app, context);
-  add_compare(app, context);
-  add_check(app, context);
-  add_distance(app, context);
-#ifdef CAUCUS_REPORT
-  add_report(app, context);
-#endif
-  add_name(app, context);
-  add_families(app, context);
-  add_regress(app, context);
-  add_predict(app, context);
-  add_completion(app, context);
-  add_help(app, context);
+  add_commands(app, context, only);
   for (CLI::App* command : app.get_subcommands({})) {
     command->parse_complete_callback([command] { refuse_own_input(*command); });
     command
@@ -110,6 +123,7 @@ int run(int argc, char** argv, Context& context) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& parse_error) {
     if (parse_error.get_exit_code() == 0) return app.exit(parse_error);  // --help, --version
+    if (!only.empty()) return run(argc, argv, context, {});              // the words may be another command's
     std::string where;
     for (const CLI::App* command : app.get_subcommands()) {
       where = " " + command->get_name();
@@ -132,7 +146,7 @@ int caucus::cli::run_program(int argc, char** argv, Context& context) {
   context.arguments.assign(argv + 1, argv + std::max(argc, 1));
   for (int i = 0; i < argc; ++i) context.command_line += (i > 0 ? " " : "") + std::string(i > 0 ? argv[i] : "caucus");
   try {
-    return run(argc, argv, context);
+    return run(argc, argv, context, command_named(argc, argv));
   } catch (const UsageError& failure) {
     error(context, failure.what());
     return Exit::usage;
