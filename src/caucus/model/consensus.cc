@@ -119,4 +119,31 @@ Consensus find_consensus(const PairMatrix& pairs, ConsensusMethod method, const 
   return detail::search_consensus(pairs, used);
 }
 
+Consensus ConsensusMemory::find(const PairMatrix& pairs, ConsensusMethod method, const ConsensusLimits& limits) {
+  Consensus before;
+  bool same = false;
+  {
+    const std::lock_guard lock(mutex_);
+    same = !found_.order.empty() && std::ranges::equal(pairs.values(), pairs_.values());
+    if (same) before = found_;
+    if (same && (before.optimal || (!stopped_ && method == method_ && limits.max_nodes == max_nodes_))) return before;
+  }
+  Consensus found = find_consensus(pairs, method, limits);
+  if (same && !found.optimal) {
+    if (before.cost < found.cost) found.order = before.order, found.cost = before.cost;
+    found.lower_bound = std::max(found.lower_bound, before.lower_bound);
+  }
+  const std::lock_guard lock(mutex_);
+  pairs_ = pairs;
+  method_ = method;
+  max_nodes_ = limits.max_nodes;
+  stopped_ = limits.stop && limits.stop();
+  found_ = found;
+  return found;
+}
+
+Consensus remembered_consensus(const PairMatrix& pairs, ConsensusMethod method, const ConsensusLimits& limits) {
+  return limits.memory ? limits.memory->find(pairs, method, limits) : find_consensus(pairs, method, limits);
+}
+
 }  // namespace caucus

@@ -69,14 +69,6 @@ struct Cycle {
   double weight;
 };
 
-// Majority margins of one component: margin(a, b) = max(0, Q(a, b) - Q(b, a)).
-struct Margins {
-  std::size_t size;
-  std::vector<double> value;
-  double operator()(std::size_t a, std::size_t b) const { return value[a * size + b]; }
-  double& operator()(std::size_t a, std::size_t b) { return value[a * size + b]; }
-};
-
 // Packs cycles into the margins: the weights of the cycles through an edge sum to at most its margin, so every order pays at
 // least the weights of all cycles. `rest` keeps what is left, which has no cycle unless `size` is too large to look for them all.
 std::vector<Cycle> pack_cycles(const Margins& margins, Margins& rest) {
@@ -110,34 +102,36 @@ std::vector<Cycle> pack_cycles(const Margins& margins, Margins& rest) {
   }
   if (n <= 100) {
     // Longer cycles, shortest first through each edge that is left.
+    std::vector<Set<2>> ahead(n);
+    for (std::size_t a = 0; a < n; ++a)
+      for (std::size_t b = 0; b < n; ++b)
+        if (rest(a, b) > 0.0) ahead[a].insert(b);
     std::vector<std::size_t> parent(n), queue;
     for (std::size_t a = 0; a < n; ++a)
       for (std::size_t b = 0; b < n; ++b)
         while (rest(a, b) > 0.0) {
-          std::fill(parent.begin(), parent.end(), n);
+          Set<2> reached;
+          reached.insert(b);
           queue.assign(1, b);
-          parent[b] = b;
-          for (std::size_t head = 0; head < queue.size() && parent[a] == n; ++head)
-            for (std::size_t next = 0; next < n; ++next)
-              if (parent[next] == n && rest(queue[head], next) > 0.0) parent[next] = queue[head], queue.push_back(next);
-          if (parent[a] == n) break;
+          for (std::size_t head = 0; head < queue.size() && !reached.test(a); ++head) {
+            const std::size_t from = queue[head];
+            ahead[from].without(reached).for_each([&](std::size_t next) { parent[next] = from, queue.push_back(next); });
+            reached = reached | ahead[from];
+          }
+          if (!reached.test(a)) break;
           std::vector<std::uint16_t> items;
           for (std::size_t at = a; at != b; at = parent[at]) items.push_back(static_cast<std::uint16_t>(at));
           items.push_back(static_cast<std::uint16_t>(b));
           std::reverse(items.begin(), items.end());
-          pack(std::move(items));
+          pack(items);
+          for (std::size_t i = 0; i < items.size(); ++i) {
+            const std::size_t from = items[i], to = items[i + 1 < items.size() ? i + 1 : 0];
+            if (!(rest(from, to) > 0.0)) ahead[from].erase(to);
+          }
         }
   }
   return cycles;
 }
-
-// What one component gives: order as indices into the component, cost above the sum of pairwise minima.
-struct Solved {
-  std::vector<std::size_t> order;
-  double excess = 0.0;
-  double lower_bound = 0.0;
-  bool optimal = false;
-};
 
 template <std::size_t W>
 class Search {
@@ -161,32 +155,41 @@ class Search {
       for (std::uint16_t item : cycles_[c].items) cycle_sets_[c].insert(item), cycles_of_[item].push_back(c);
   }
 
-  Solved run() {
-    Set<W> all;
-    for (std::size_t i = 0; i < margins_.size; ++i) all.insert(i);
-    double bound = 0.0;
-    for (const Cycle& cycle : cycles_) bound += cycle.weight;
-    best_.lower_bound = bound;
-    const double slack = 1e-12 * (1.0 + best_.excess);
-    if (best_.excess <= bound + slack) return finish(best_.excess, true);
-    push(all, 0.0, bound, none, {});
+  // Until `max_nodes` in all; may go on from there with more, and with a better order found elsewhere.
+  Solved run(std::uint64_t max_nodes) {
+    const double slack = margins_.least_gain(best_.excess);
+    if (nodes_.empty()) {
+      Set<W> all;
+      for (std::size_t i = 0; i < margins_.size; ++i) all.insert(i);
+      double bound = 0.0;
+      for (const Cycle& cycle : cycles_) bound += cycle.weight;
+      if (best_.excess <= bound + slack) return finish(best_.excess, true);
+      push(all, 0.0, bound, none, {});
+    }
     while (!open_.empty()) {
       const Open top = open_.top();
-      open_.pop();
       Node& node = nodes_[top.node];
-      if (node.closed || top.cost > node.cost) continue;
+      if (node.closed || top.cost > node.cost) {
+        open_.pop();
+        continue;
+      }
       if (top.bound >= best_.excess - slack) return finish(best_.excess, true);
       if (node.left.empty()) {
         rebuild(top.node);
         best_.excess = node.cost;
         return finish(node.cost, true);
       }
-      node.closed = true;
       // With hundreds of items one expansion takes milliseconds: asked every time.
-      if (++expanded_ > limits_.max_nodes || (limits_.stop && limits_.stop())) return finish(top.bound, false);
+      if (++expanded_ > max_nodes || (limits_.stop && limits_.stop())) return finish(top.bound, false);
+      open_.pop();
+      node.closed = true;
       expand(top.node, slack);
     }
     return finish(best_.excess, true);
+  }
+
+  void improve(const Solved& found) {
+    if (found.excess < best_.excess) best_.order = found.order, best_.excess = found.excess;
   }
 
  private:
@@ -305,6 +308,25 @@ class Search {
   Solved best_;
 };
 
+// The search over sets; where it does not end soon, the linear program; what that leaves, the search again.
+template <std::size_t W>
+Solved prove(const Margins& margins, const PairMatrix& pairs, std::vector<Cycle> cycles, std::vector<std::size_t> incumbent,
+             double incumbent_excess, const ConsensusLimits& limits, std::uint64_t& nodes) {
+  constexpr std::uint64_t worth_it = 4000;
+  constexpr std::size_t most_items = 512;
+  const std::uint64_t soon = std::min<std::uint64_t>(1000, 2'500'000 / (margins.size * margins.size));
+  Search<W> search(margins, std::move(cycles), std::move(incumbent), incumbent_excess, limits, nodes);
+  if (margins.size > most_items || nodes + soon + worth_it > limits.max_nodes) return search.run(limits.max_nodes);
+  Solved found = search.run(nodes + soon);
+  if (found.optimal || (limits.stop && limits.stop())) return found;
+  found = solve_by_program(margins, pairs, std::move(found), limits, nodes + (limits.max_nodes - nodes) / 2, nodes);
+  if (found.optimal || (limits.stop && limits.stop())) return found;
+  search.improve(found);
+  Solved last = search.run(limits.max_nodes);
+  if (!last.optimal) last.lower_bound = std::min(std::max(last.lower_bound, found.lower_bound), last.excess);
+  return last;
+}
+
 Solved solve_component(const PairMatrix& pairs, std::span<const ItemId> items, const ConsensusLimits& limits,
                        std::uint64_t& nodes) {
   const std::size_t n = items.size();
@@ -315,7 +337,7 @@ Solved solve_component(const PairMatrix& pairs, std::span<const ItemId> items, c
     solved.optimal = true;
     return solved;
   }
-  Margins margins{n, std::vector<double>(n * n, 0.0)};
+  Margins margins{n, std::vector<double>(n * n, 0.0), 0.0};
   PairMatrix local(n);
   for (std::size_t a = 0; a < n; ++a)
     for (std::size_t b = 0; b < n; ++b) {
@@ -323,17 +345,12 @@ Solved solve_component(const PairMatrix& pairs, std::span<const ItemId> items, c
       local(a, b) = pairs(items[a], items[b]);
       margins(a, b) = std::max(0.0, pairs(items[a], items[b]) - pairs(items[b], items[a]));
     }
-  const auto excess_of = [&](std::span<const ItemId> order) {
-    double excess = 0.0;
-    for (std::size_t i = 0; i < n; ++i)
-      for (std::size_t j = i + 1; j < n; ++j) excess += margins(order[j], order[i]);
-    return excess;
-  };
+  margins.find_unit();
   if (limits.stop && limits.stop()) {  // nothing of order n^3 any more
     std::vector<ItemId> quick = borda_order(local);
     insertion_search(quick, local, limits.stop);
     solved.order.assign(quick.begin(), quick.end());
-    solved.excess = excess_of(quick);
+    solved.excess = margins.excess_of(quick);
     return solved;
   }
   Margins rest;
@@ -359,13 +376,14 @@ Solved solve_component(const PairMatrix& pairs, std::span<const ItemId> items, c
     other.push_back(static_cast<ItemId>(pick));
   }
   insertion_search(other, local, limits.stop);
-  if (excess_of(other) < excess_of(incumbent)) incumbent = other;
+  if (margins.excess_of(other) < margins.excess_of(incumbent)) incumbent = other;
 
-  const double excess = excess_of(incumbent);
+  const double excess = margins.excess_of(incumbent);
   std::vector<std::size_t> order(incumbent.begin(), incumbent.end());
-  if (n <= 64) return Search<1>(margins, std::move(cycles), std::move(order), excess, limits, nodes).run();
-  if (n <= 256) return Search<4>(margins, std::move(cycles), std::move(order), excess, limits, nodes).run();
-  if (n <= 1024) return Search<16>(margins, std::move(cycles), std::move(order), excess, limits, nodes).run();
+  if (n <= 64) return prove<1>(margins, local, std::move(cycles), std::move(order), excess, limits, nodes);
+  if (n <= 128) return prove<2>(margins, local, std::move(cycles), std::move(order), excess, limits, nodes);
+  if (n <= 256) return prove<4>(margins, local, std::move(cycles), std::move(order), excess, limits, nodes);
+  if (n <= 1024) return prove<16>(margins, local, std::move(cycles), std::move(order), excess, limits, nodes);
   solved.order = std::move(order);
   solved.excess = excess;
   for (const Cycle& cycle : cycles) solved.lower_bound += cycle.weight;

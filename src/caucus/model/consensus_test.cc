@@ -10,6 +10,7 @@
 
 #include "caucus/base/numeric.h"
 #include "caucus/base/random.h"
+#include "caucus/model/consensus_search.h"
 #include "caucus/model/generalized_consensus.h"
 #include "caucus/model/generalized_mallows.h"
 #include "caucus/model/mallows.h"
@@ -122,6 +123,148 @@ TEST(Consensus, SpeedBars) {
     RecordProperty("nodes", static_cast<int>(exact.nodes));
     EXPECT_LT(seconds, 1.0) << bar.n << ' ' << bar.theta;
   }
+}
+
+// The linear program alone, without the search over sets before it.
+struct ByProgram {
+  double cost, lower_bound;
+  bool optimal;
+};
+
+ByProgram by_program(const PairMatrix& pairs, std::uint64_t max_nodes = 1'000'000) {
+  const std::size_t n = pairs.num_items();
+  detail::Margins margins{n, std::vector<double>(n * n, 0.0), 0.0};
+  double least = 0.0;
+  for (std::size_t a = 0; a < n; ++a)
+    for (std::size_t b = 0; b < n; ++b) {
+      margins(a, b) = std::max(0.0, pairs(a, b) - pairs(b, a));
+      if (a < b) least += std::min(pairs(a, b), pairs(b, a));
+    }
+  margins.find_unit();
+  const std::vector<ItemId> start = identity(n);
+  detail::Solved solved;
+  solved.order.assign(start.begin(), start.end());
+  solved.excess = margins.excess_of(start);
+  std::uint64_t nodes = 0;
+  solved = detail::solve_by_program(margins, pairs, std::move(solved), {}, max_nodes, nodes);
+  const std::vector<ItemId> order(solved.order.begin(), solved.order.end());
+  EXPECT_NEAR(consensus_cost(order, pairs), least + solved.excess, 1e-9);
+  return {least + solved.excess, least + solved.lower_bound, solved.optimal};
+}
+
+// A random tournament: its program is far from whole numbers, and much is left to branching.
+PairMatrix random_tournament(std::size_t n, RandomStream& stream) {
+  PairMatrix pairs(n);
+  for (std::size_t a = 0; a < n; ++a)
+    for (std::size_t b = a + 1; b < n; ++b) {
+      const bool first = stream.below(2) == 0;
+      (first ? pairs(a, b) : pairs(b, a)) = 1.0 + 0.1 * stream.uniform();
+    }
+  return pairs;
+}
+
+TEST(Consensus, LinearProgramByEnumeration) {
+  RandomStream stream(25);
+  for (int trial = 0; trial < 360; ++trial) {
+    const PairMatrix pairs = trial < 300   ? random_pairs(trial % 10 == 0 ? 12 : 9, stream, trial % 3)
+                             : trial < 350 ? random_tournament(13, stream)
+                                           : random_tournament(16, stream);
+    const double best = least_cost(pairs);
+    const ByProgram found = by_program(pairs);
+    EXPECT_TRUE(found.optimal) << trial;
+    EXPECT_NEAR(found.cost, best, 1e-9) << trial;
+    EXPECT_NEAR(found.lower_bound, best, 1e-9) << trial;
+    for (const std::uint64_t few : {1, 5, 20, 60, 100, 150, 200, 250, 300}) {  // stopped anywhere the bound holds
+      const ByProgram early = by_program(pairs, few);
+      EXPECT_LE(early.lower_bound, best + 1e-9) << trial << ' ' << few;
+      EXPECT_GE(early.cost, best - 1e-9) << trial << ' ' << few;
+      if (early.optimal) break;
+    }
+  }
+}
+
+PairMatrix uniform_pairs(std::size_t n, std::size_t count, std::uint64_t seed) {
+  RandomStream stream(seed, Purpose::test, n);
+  PairMatrix pairs(n);
+  std::vector<ItemId> order = identity(n);
+  for (std::size_t i = 0; i < count; ++i) {
+    stream.shuffle(std::span<ItemId>(order));
+    pairs.add(RankingView(order), 1.0);
+  }
+  return pairs;
+}
+
+// Uniform rankings: the search over sets alone takes 10,000 to over a million nodes here. Costs by a mixed-integer solver.
+TEST(Consensus, UniformRankingsAreProvenInFewNodes) {
+  struct Case {
+    std::size_t count;
+    std::uint64_t seed;
+    double cost;
+    std::uint64_t nodes;
+  };
+  for (const Case& each : {Case{10, 1, 4659.0, 8000}, Case{10, 2, 4777.0, 8000}, Case{100, 1, 56843.0, 8000},
+                           Case{11, 5, 5464.0, 16'000}, Case{100, 4, 57260.0, 16'000}}) {
+    ConsensusLimits limits;
+    limits.max_nodes = each.nodes;
+    const Consensus exact = find_consensus(uniform_pairs(50, each.count, each.seed), ConsensusMethod::exact, limits);
+    EXPECT_TRUE(exact.optimal) << each.count << ' ' << each.seed;
+    EXPECT_EQ(exact.cost, each.cost) << each.count << ' ' << each.seed << ' ' << exact.nodes;
+  }
+}
+
+// Margins of noise leave a gap in the program too. What is told when the nodes are used up holds, and is closer than a packing of
+// cycles comes; weights of any scale.
+TEST(Consensus, GapOfTheLinearProgram) {
+  RandomStream stream(26);
+  PairMatrix noise = random_pairs(28, stream, 0);
+  for (double& value : noise.values()) value *= 1e-3;
+  const Consensus exact = find_consensus(noise, ConsensusMethod::exact);
+  ASSERT_TRUE(exact.optimal);
+  ConsensusLimits limits;
+  limits.max_nodes = 5200;
+  const Consensus early = find_consensus(noise, ConsensusMethod::exact, limits);
+  EXPECT_FALSE(early.optimal);
+  EXPECT_LE(early.lower_bound, exact.cost * (1.0 + 1e-12));
+  EXPECT_GE(early.cost, exact.cost * (1.0 - 1e-12));
+  limits.max_nodes = 4900;  // too few for the program
+  const Consensus sets = find_consensus(noise, ConsensusMethod::exact, limits);
+  EXPECT_LT(early.gap(), 0.7 * sets.gap()) << early.gap() << ' ' << sets.gap();
+  // Told to stop within the program.
+  int asked = 0;
+  limits = {};
+  limits.stop = [&] { return ++asked > 1200; };
+  const Consensus stopped = find_consensus(noise, ConsensusMethod::exact, limits);
+  EXPECT_FALSE(stopped.optimal);
+  EXPECT_LT(asked, 1210);
+  EXPECT_LE(stopped.lower_bound, exact.cost * (1.0 + 1e-12));
+  EXPECT_GE(stopped.lower_bound, sets.lower_bound * 0.99);
+}
+
+TEST(Consensus, MemoryAnswersForTheSameWeightsOnly) {
+  RandomStream stream(27);
+  const PairMatrix one = random_pairs(12, stream, 0), other = random_pairs(12, stream, 0);
+  ConsensusMemory memory;
+  for (const PairMatrix* pairs : {&one, &one, &other, &other, &one}) {
+    const Consensus found = memory.find(*pairs, ConsensusMethod::exact, {});
+    EXPECT_TRUE(found.optimal);
+    EXPECT_EQ(found.order, find_consensus(*pairs, ConsensusMethod::exact).order);
+  }
+  ConsensusLimits few;
+  few.max_nodes = 2;
+  EXPECT_TRUE(memory.find(one, ConsensusMethod::exact, few).optimal);
+  const Consensus early = memory.find(other, ConsensusMethod::exact, few);
+  EXPECT_FALSE(early.optimal);
+  // After a stop: no worse than what was known.
+  ConsensusLimits at_once;
+  at_once.stop = [] { return true; };
+  const Consensus alone = find_consensus(other, ConsensusMethod::exact, at_once);
+  const Consensus stopped = memory.find(other, ConsensusMethod::exact, at_once);
+  EXPECT_LT(alone.lower_bound, early.lower_bound);
+  EXPECT_EQ(stopped.lower_bound, early.lower_bound);
+  EXPECT_LE(stopped.cost, early.cost);
+  EXPECT_EQ(stopped.cost, consensus_cost(stopped.order, other));
+  // A stopped search is taken up again.
+  EXPECT_TRUE(memory.find(other, ConsensusMethod::exact, {}).optimal);
 }
 
 double generalized_least_v(const PairMatrix& pairs, double total) {

@@ -149,8 +149,8 @@ void finish(FitResult& result, const Dataset& data, const MallowsMixtureOptions&
     else
       result.trace.push_back(loglik);
   }
-  // After a stop the search ends at once, and the gap is that of its first bound; with many items that alone takes a second, and
-  // so does the pass over many rankings that counts their pairs.
+  // After a stop the search ends at once, and the gap is that of its first bound, or of the best one that the fit of one group has
+  // seen; with many items that alone takes a second, and so does the pass over many rankings that counts their pairs.
   constexpr std::size_t most_items_after_a_stop = 500, most_places_after_a_stop = 10'000'000;
   if (stopped && (data.num_items() > most_items_after_a_stop ||
                   engine->num_rankings() * data.num_items() * num_components > most_places_after_a_stop))
@@ -244,8 +244,10 @@ FitResult fit_mallows(const Dataset& data, const MallowsOptions& options, const 
     finish(result, data, options, make, !result.monte_carlo, run);
     return result;
   }
+  ConsensusLimits limits = limits_of(run);
+  limits.memory = std::make_shared<ConsensusMemory>();
   const MakeEngine make = [&](const RankingSet& rankings) -> std::unique_ptr<Engine> {
-    return std::make_unique<MallowsEngine>(rankings, n, options.consensus, limits_of(run), kept_bits(rankings, data, run));
+    return std::make_unique<MallowsEngine>(rankings, n, options.consensus, limits, kept_bits(rankings, data, run));
   };
   FitResult result = from_multistart(search(data, options, make, run));
   finish(result, data, options, make, true, run, true);

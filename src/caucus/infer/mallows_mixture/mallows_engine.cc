@@ -312,7 +312,8 @@ double MallowsEngine::step(const Parameters& now, bool move_centers, const Worke
     next.weight[k] = stats.mass[k] / total_;
     if (!(stats.mass[k] > 1e-9 * total_)) continue;  // an empty group keeps its center and dispersion
     if (move_centers) {
-      const Consensus found = find_consensus(pairs[k], consensus_, limits);
+      const Consensus found =
+          num_components == 1 ? remembered_consensus(pairs[k], consensus_, limits) : find_consensus(pairs[k], consensus_, limits);
       // Heuristic consensus must not undo a better center: the likelihood never falls.
       if (found.optimal || found.cost < stats.distance[k]) {
         next.center[k] = found.order;
@@ -356,8 +357,9 @@ std::vector<double> consensus_gaps(const Parameters& now, std::span<const double
   std::vector<double> gaps(now.weight.size(), 0.0);
   for (std::size_t k = 0; k < gaps.size(); ++k) {
     if (!(mass[k] > 1e-9 * total)) continue;
+    const ConsensusMethod used = method == ConsensusMethod::exact ? method : ConsensusMethod::automatic;
     const Consensus found =
-        find_consensus(pairs[k], method == ConsensusMethod::exact ? method : ConsensusMethod::automatic, limits);
+        gaps.size() == 1 ? remembered_consensus(pairs[k], used, limits) : find_consensus(pairs[k], used, limits);
     const double gap = consensus_cost(now.center[k], pairs[k]) - found.lower_bound;
     gaps[k] = found.optimal && gap <= 1e-9 * (1.0 + found.cost) ? 0.0 : std::max(gap, 0.0);
   }
