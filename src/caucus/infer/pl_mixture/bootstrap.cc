@@ -137,8 +137,8 @@ BootstrapSample bootstrap_sample(const BootstrapSource& source, Bootstrap kind, 
     return sample_voters(source, kind, random, run);
   }
   BootstrapSample sample{data.with({}), {}};
-  // As many ballots as the weights are worth, of the weight that counts as one (data/weights.h).
-  const double one = one_ballot(rankings), size = rankings.total_weight() / one;
+  // As many ballots as the weights are worth.
+  const double one = source.one_ballot, size = rankings.total_weight() / one;
   if (kind == Bootstrap::nonparametric) {
     std::vector<double> counts = multinomial(std::max<std::int64_t>(1, std::llround(size)), rankings.weights(), random);
     for (double& count : counts) count *= one;

@@ -4,6 +4,7 @@
 #include <functional>
 #include <vector>
 
+#include "caucus/data/weights.h"
 #include "caucus/infer/pl_mixture/fit.h"
 #include "caucus/infer/pl_mixture/known_voters.h"
 #include "caucus/infer/pl_mixture/simulate.h"
@@ -16,7 +17,8 @@ struct BootstrapSource {
   const Dataset& data;
   Simulator simulator;
   bool by_voter = false;
-  std::vector<double> voter_weights;  // P(group), K for each voter; empty: the weights of the groups
+  std::vector<double> voter_weights;                      // P(group), K for each voter; empty: the weights of the groups
+  double one_ballot = caucus::one_ballot(data.rankings);  // the weight that counts as one (data/weights.h): a look at every row
 };
 struct BootstrapSample {
   Dataset data;
