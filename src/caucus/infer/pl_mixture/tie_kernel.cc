@@ -6,7 +6,6 @@
 #include <limits>
 
 #include "caucus/base/aligned.h"
-#include "caucus/base/aligned.h"
 #include "caucus/base/simd_targets.h"
 #include "caucus/infer/pl_mixture/batch.h"
 
