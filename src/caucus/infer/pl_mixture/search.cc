@@ -28,11 +28,31 @@ double pass_cost(const Objective& objective) {
   return lanes * (objective.stored_numbers(tie_cost) + 2.0 * cast) + 60.0 * parameters + 2000.0;
 }
 
-// Enough of the rankings to tell optima apart, or nothing where all are few. Not with ties: a part might lack a tie order.
+// Adds, for every size of tie that the part lacks, the most frequent of the rankings that have one: both have the same parameters.
+RankingSet with_all_tie_sizes(const RankingSet& part, const RankingSet& all, std::span<const int> sizes) {
+  const auto has = [](const RankingView& ranking, int size) {
+    bool found = false;
+    ranking.for_each_group([&](std::span<const ItemId> group) { found = found || group.size() == static_cast<std::size_t>(size); });
+    return found;
+  };
+  RankingSetBuilder builder;
+  for (std::size_t i = 0; i < part.size(); ++i) builder.add(part[i], part.weight(i));
+  for (const int size : sizes) {
+    std::optional<std::size_t> heaviest;
+    for (std::size_t i = 0; i < all.size(); ++i)
+      if (has(all[i], size) && (!heaviest || all.weight(i) > all.weight(*heaviest))) heaviest = i;
+    bool known = false;
+    for (std::size_t i = 0; i < part.size() && !known; ++i) known = has(part[i], size);
+    if (!known) builder.add(all[*heaviest], 1.0);
+  }
+  return builder.build();
+}
+
+// Enough of the rankings to tell optima apart, or nothing where all are few.
 std::unique_ptr<Dataset> part_of(const Objective& objective, std::uint64_t seed) {
   const Dataset& data = objective.data();
   const double cost = pass_cost(objective);
-  if (cost <= most_per_pass || objective.has_ties() || objective.by_voter()) return nullptr;
+  if (cost <= most_per_pass || objective.by_voter()) return nullptr;
   const double size = part_per_pass / cost * static_cast<double>(data.rankings.size());
   const double least = 30.0 * static_cast<double>(objective.num_components() * objective.num_items());
   const auto count = static_cast<std::size_t>(std::max(size, least));
@@ -43,7 +63,28 @@ std::unique_ptr<Dataset> part_of(const Objective& objective, std::uint64_t seed)
   part->unranked = data.unranked;
   part->source = data.source;
   part->rankings = draw_by_weight(data.rankings, count, random);
+  if (objective.has_ties()) part->rankings = with_all_tie_sizes(part->rankings, data.rankings, objective.tie_orders());
   return part;
+}
+
+// The same ballots with their ties broken by lot; a tie of all that are left below is a ballot that stops above it.
+Dataset with_broken_ties(const Dataset& data, std::uint64_t seed) {
+  RandomStream random(seed, Purpose::initialise, ~std::uint64_t{1});
+  RankingSetBuilder builder;
+  std::vector<ItemId> order;
+  for (std::size_t i = 0; i < data.rankings.size(); ++i) {
+    const RankingView ranking = data.rankings[i];
+    order.clear();
+    ranking.for_each_group([&](std::span<const ItemId> group) {
+      const bool rest = group.size() > 1 && data.unranked == Unranked::last && order.size() + group.size() == data.num_items();
+      if (rest) return;
+      const std::size_t first = order.size();
+      order.insert(order.end(), group.begin(), group.end());
+      random.shuffle(std::span(order).subspan(first));
+    });
+    if (!order.empty() && data.rankings.weight(i) > 0.0) builder.add(order, data.rankings.weight(i));
+  }
+  return data.with(builder.build());
 }
 
 class Problem {
@@ -51,8 +92,15 @@ class Problem {
   using Solution = pl_mixture::Solution;
   using Point = Parameters;
 
-  Problem(const Objective& objective, const Options& options, const Run& run, int restarts)
-      : objective_(objective), options_(options), observer_(run.observer), run_(run.alone()), together_(run), restarts_(restarts) {
+  // `first`: where one more start begins, before all others.
+  Problem(const Objective& objective, const Options& options, const Run& run, int restarts, std::optional<Parameters> first)
+      : objective_(objective),
+        options_(options),
+        observer_(run.observer),
+        run_(run.alone()),
+        together_(run),
+        restarts_(restarts),
+        first_(std::move(first)) {
     run_.observer = together_.observer = &observer_;
     if (options.method == Method::em && restarts != 1) part_ = part_of(objective, run.seed);
     // One of many need not be exact to be told from the others; the best is polished.
@@ -66,7 +114,7 @@ class Problem {
     // A start from labels comes on top, and first.
     const std::size_t labelled =
         objective.data().voters.share() ? objective.data().voters.size() : objective.data().rankings.size();
-    warm_ = run.labels.size() == labelled && objective.num_components() > 1 ? 1 : 0;
+    warm_ = (run.labels.size() == labelled && objective.num_components() > 1 ? 1 : 0) + (first_ ? 1 : 0);
   }
 
   int warm() const { return warm_; }
@@ -151,6 +199,7 @@ class Problem {
   }
   Parameters first_point(int number) {
     if (number >= warm_) return starts_->make(options_.init, static_cast<std::uint64_t>(number - warm_));
+    if (number == 0 && first_) return *first_;
     Parameters start =
         objective_.data().voters.share() ? labelled_voters_start(objective_, run_.labels) : labelled_start(objective_, run_.labels);
     if (!options_.estimate_weights) start.weights.assign(start.num_components(), 1.0 / static_cast<double>(start.num_components()));
@@ -180,6 +229,7 @@ class Problem {
   SharedObserver observer_;
   Run run_, together_;  // of a start among others; of what is done alone
   int restarts_, warm_ = 0;
+  std::optional<Parameters> first_;
   std::unique_ptr<Dataset> part_;
   std::optional<Objective> seen_;
   std::optional<Starts> starts_;
@@ -199,6 +249,20 @@ void check_init(const Objective& objective, const Options& options) {
         "init = tensor takes complete rankings and ballots whose unlisted items are last; choose init = spectral or random");
 }
 
+// A pass over ties costs up to a hundred times one without, so a search among them has time for a few starts only. The groups are
+// much the same where the ties are broken: a whole search there tells where one more start should begin.
+std::optional<Parameters> start_without_ties(const Objective& objective, const Options& options, const Run& run) {
+  if (!objective.has_ties() || objective.by_voter() || objective.membership() != nullptr) return std::nullopt;
+  const Dataset broken = with_broken_ties(objective.data(), run.seed);
+  if (broken.rankings.empty()) return std::nullopt;
+  Run own = run;
+  own.labels = {};
+  const Objective strict(broken, objective.num_components(), objective.strength(), objective.workers());
+  Parameters best = search(strict, options, own, std::nullopt).best.parameters;
+  best.ties = initial_ties(objective);
+  return best;
+}
+
 }  // namespace
 
 SearchResult search(const Objective& objective, const Options& options, const Run& run, const std::optional<Parameters>& init) {
@@ -215,7 +279,8 @@ SearchResult search(const Objective& objective, const Options& options, const Ru
   const bool single =
       options.components == 1 || !(objective.total_weight() > 0.0) || (options.method != Method::em && !options.restarts);
   const int restarts = single ? 1 : options.restarts.value_or(0);
-  Problem problem(objective, options, run, restarts);
+  Problem problem(objective, options, run, restarts,
+                  restarts == 0 && options.method == Method::em ? start_without_ties(objective, options, run) : std::nullopt);
   MultistartPlan plan;
   if (restarts > 0) plan.starts = restarts + problem.warm();
   plan.budget = budget * run.effort;
