@@ -28,6 +28,13 @@ double pass_cost(const Objective& objective) {
   return lanes * (objective.stored_numbers(tie_cost) + 2.0 * cast) + 60.0 * parameters + 2000.0;
 }
 
+// The work of a tied pass grows with the sum of the sizes of ties: 2 in battles, 35 where all but the first of nine may be tied.
+bool has_dear_ties(const Objective& objective) {
+  int sizes = 0;
+  for (const int size : objective.tie_orders()) sizes += size;
+  return sizes >= 20;
+}
+
 // Adds, for every size of tie that the part lacks, the most frequent of the rankings that have one: both have the same parameters.
 RankingSet with_all_tie_sizes(const RankingSet& part, const RankingSet& all, std::span<const int> sizes) {
   const auto has = [](const RankingView& ranking, int size) {
@@ -52,7 +59,7 @@ RankingSet with_all_tie_sizes(const RankingSet& part, const RankingSet& all, std
 std::unique_ptr<Dataset> part_of(const Objective& objective, std::uint64_t seed) {
   const Dataset& data = objective.data();
   const double cost = pass_cost(objective);
-  if (cost <= most_per_pass || objective.by_voter()) return nullptr;
+  if (cost <= most_per_pass || objective.by_voter() || (objective.has_ties() && !has_dear_ties(objective))) return nullptr;
   const double size = part_per_pass / cost * static_cast<double>(data.rankings.size());
   const double least = 30.0 * static_cast<double>(objective.num_components() * objective.num_items());
   const auto count = static_cast<std::size_t>(std::max(size, least));
@@ -252,7 +259,7 @@ void check_init(const Objective& objective, const Options& options) {
 // A pass over ties costs up to a hundred times one without, so a search among them has time for a few starts only. The groups are
 // much the same where the ties are broken: a whole search there tells where one more start should begin.
 std::optional<Parameters> start_without_ties(const Objective& objective, const Options& options, const Run& run) {
-  if (!objective.has_ties() || objective.by_voter() || objective.membership() != nullptr) return std::nullopt;
+  if (!has_dear_ties(objective) || objective.by_voter()) return std::nullopt;
   const Dataset broken = with_broken_ties(objective.data(), run.seed);
   if (broken.rankings.empty()) return std::nullopt;
   Run own = run;
