@@ -244,24 +244,6 @@ class CsvRankings {
   // A cell where a rank, a rating or a winner should be, and nothing is.
   bool is_nothing(std::string_view text) const { return names_nobody(text) || matches_any(text, options_.drop); }
 
-  // The same, decided once per distinct cell; of battles, whose cells are few.
-  bool may_be_item(std::string_view text) {
-    return decided(items_decided_, text, [&] { return is_item(text); });
-  }
-  bool means_nothing(std::string_view text) {
-    return decided(winners_decided_, text, [&] { return is_nothing(text); });
-  }
-  struct Decided {
-    ItemIndex cells;
-    std::vector<std::uint8_t> answers;
-  };
-  template <class Decide>
-  static bool decided(Decided& known, std::string_view text, Decide decide) {
-    const std::size_t cell = known.cells.insert(text);
-    if (cell == known.answers.size()) known.answers.push_back(decide() ? 1 : 0);
-    return known.answers[cell] != 0;
-  }
-
   std::size_t see_cell(std::string_view text) {
     const std::size_t seen = cells_seen_.insert(text);
     if (seen == item_of_.size()) item_of_.push_back(is_item(text) ? index_.insert(text) : ItemIndex::none);
@@ -578,7 +560,6 @@ class CsvRankings {
   ItemIndex index_;
   ItemIndex cells_seen_;  // distinct cells where items are named
   std::vector<ItemId> item_of_;
-  Decided items_decided_, winners_decided_;
   BallotRows rows_;
   std::vector<std::string> warnings_;
   std::vector<Named> named_;                                       // of each distinct cell

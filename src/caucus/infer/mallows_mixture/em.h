@@ -32,8 +32,8 @@ auto parts(IsA<EmResult> auto& result) {
 
 // Keeps going while proceed(iteration, loglik) says so. The likelihood never falls (but for rounding, where consensus is exact).
 // SQUAREM (Varadhan & Roland 2008, steplength S3) extrapolates log weights and log dispersions while the centers rest; every
-// cycle ends in a full EM step, and a step that loses likelihood is taken back. Converged when the gain still to be had, by the
-// rate of the last two steps, is below tolerance times the log-likelihood.
+// cycle begins with a step that may move them and ends in one that does not, and a jump that loses likelihood is taken back.
+// Converged when the gain still to be had, by the rate of the last two steps, is below tolerance times the log-likelihood.
 EmResult run_em(const Engine& engine, Parameters start, const EmOptions& options, const Workers& workers,
                 const std::function<StopReason*(int, double)>& stopped);
 

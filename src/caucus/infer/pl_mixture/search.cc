@@ -45,12 +45,13 @@ RankingSet with_all_tie_sizes(const RankingSet& part, const RankingSet& all, std
   RankingSetBuilder builder;
   for (std::size_t i = 0; i < part.size(); ++i) builder.add(part[i], part.weight(i));
   for (const int size : sizes) {
+    bool known = false;
+    for (std::size_t i = 0; i < part.size() && !known; ++i) known = has(part[i], size);
+    if (known) continue;
     std::optional<std::size_t> heaviest;
     for (std::size_t i = 0; i < all.size(); ++i)
       if (has(all[i], size) && (!heaviest || all.weight(i) > all.weight(*heaviest))) heaviest = i;
-    bool known = false;
-    for (std::size_t i = 0; i < part.size() && !known; ++i) known = has(part[i], size);
-    if (!known) builder.add(all[*heaviest], 1.0);
+    builder.add(all[*heaviest], 1.0);
   }
   return builder.build();
 }
