@@ -109,6 +109,8 @@ std::optional<double> recorded_seconds(const Json& line) {
   return found ? std::optional(seconds) : std::nullopt;
 }
 
+bool says_what_made_it(const Json& line) { return line.contains("made") && !line["made"].contains("from"); }
+
 std::vector<std::string> keys_of(const Target& target) {
   if (!target.keys.empty()) return target.keys;
   return {target.name.substr(target.name.find('-') + 1) + "/"};

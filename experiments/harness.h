@@ -78,6 +78,8 @@ class Results {
 
 // CPU seconds a line says it took; none: it does not say.
 std::optional<double> recorded_seconds(const Json& line);
+// Lines older than the field "made" have it from the history of their file, without compiler and CPU.
+bool says_what_made_it(const Json& line);
 
 inline double cpu_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
@@ -182,6 +184,15 @@ inline const char* colour_of(const std::string& name, std::size_t position) {
                                                         {"PL-Var", "#009e73"},
                                                         {"logit-lasso", "#d55e00"},
                                                         {"PL-EM", "#cc79a7"},
+                                                        {"paper: EM", "#000000"},
+                                                        {"paper: tensor", "#8c564b"},
+                                                        {"linear", "#999999"},
+                                                        {"pl:1", "#999999"},
+                                                        {"pl", "#000000"},
+                                                        {"mallows:1", "#8c564b"},
+                                                        {"mallows", "#cc79a7"},
+                                                        {"gmallows", "#e69f00"},
+                                                        {"m4:2", "#56b4e9"},
                                                         {"dpm", "#0072b2"},
                                                         {"ebms", "#d55e00"},
                                                         {"true", "#000000"},
@@ -198,8 +209,44 @@ struct Range {
   double low = 0.0, high = 0.0;
 };
 
-// One panel, lines named beside it. A line named "METHOD, variant" is dashed in the colour of METHOD. Axes are logarithmic unless
-// told otherwise.
+// "10 million", not 1e+07.
+inline std::string tick_label(double x) {
+  return x >= 999999.5 ? fmt::format("{:.4g} million", x / 1e6) : fmt::format("{:.6g}", x);
+}
+// With at most three digits before the noughts.
+inline bool is_round(double x) { return x == std::stod(fmt::format("{:.3g}", x)); }
+
+// Where the x axis has numbers: at the points if there are few and they are round, else at round numbers, fewer of them where
+// labels would run into each other. `place` says where on the page a value is.
+template <class Place>
+std::vector<double> x_ticks(const std::vector<Series>& all, double low, double high, bool log_x, const Place& place) {
+  std::vector<double> points;
+  for (const Series& series : all)
+    for (const auto& point : series.points) points.push_back(point.first);
+  std::sort(points.begin(), points.end());
+  points.erase(std::unique(points.begin(), points.end()), points.end());
+  const auto without_collisions = [&](const std::vector<double>& ticks) {
+    std::vector<double> kept;
+    double end = -1e300;
+    for (const double x : ticks) {
+      const double half = 3.5 * static_cast<double>(tick_label(x).size());
+      if (place(x) - half < end + 6.0) continue;
+      kept.push_back(x), end = place(x) + half;
+    }
+    return kept;
+  };
+  if (points.size() <= 9 && std::ranges::all_of(points, is_round)) return without_collisions(points);
+  std::vector<double> ticks = log_x ? round_log_ticks(low, high) : round_ticks(low, high);
+  if (log_x)
+    for (double& at : ticks) at = std::pow(10.0, at);
+  if (const std::vector<double> kept = without_collisions(ticks); kept.size() == ticks.size() || !log_x) return kept;
+  ticks.clear();
+  for (double decade = std::ceil(low - 1e-9); decade <= high + 1e-9; decade += 1.0) ticks.push_back(std::pow(10.0, decade));
+  return without_collisions(ticks);
+}
+
+// One panel, lines named beside it. A line named "METHOD, variant" is dashed in the colour of METHOD where METHOD has a line too.
+// Axes are logarithmic unless told otherwise.
 inline std::string line_chart(const std::string& title, const std::string& x_label, const std::string& y_label,
                               const std::vector<Series>& all, double left, bool log_y = true, bool log_x = true, Range range = {}) {
   constexpr double size = 300, top = 30;
@@ -230,23 +277,8 @@ inline std::string line_chart(const std::string& title, const std::string& x_lab
       "transform=\"rotate(-90 {} {})\">{}</text>\n",
       left, title, left, top, size, size, left + size / 2, top + size + 32, x_label, left - 50, top + size / 2, left - 50,
       top + size / 2, y_label);
-  std::vector<double> ticks;
-  for (const Series& series : all)
-    for (const auto& point : series.points) ticks.push_back(point.first);
-  std::sort(ticks.begin(), ticks.end());
-  ticks.erase(std::unique(ticks.begin(), ticks.end()), ticks.end());
-  if (ticks.size() > 9) {  // a curve, not a few sizes
-    ticks.clear();
-    for (const double at : log_x ? round_log_ticks(x_low, x_high) : round_ticks(x_low, x_high))
-      ticks.push_back(log_x ? std::pow(10.0, at) : at);
-  }
-  double last = -1e300;
-  for (const double x : ticks) {
-    const std::string label = fmt::format("{:.6g}", x);
-    if (px(x) - last < 6.0 + 7.0 * static_cast<double>(label.size())) continue;  // labels must not run into each other
-    last = px(x);
-    svg += fmt::format("<text x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n", last, top + size + 16, label);
-  }
+  for (const double x : x_ticks(all, x_low, x_high, log_x, px))
+    svg += fmt::format("<text x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n", px(x), top + size + 16, tick_label(x));
   for (const double at : log_y ? round_log_ticks(y_low, y_high) : round_ticks(y_low, y_high)) {
     const double y = top + size * (1.0 - (at - y_low) / (y_high - y_low));
     svg += fmt::format(
@@ -254,14 +286,39 @@ inline std::string line_chart(const std::string& title, const std::string& x_lab
         "text-anchor=\"end\">{:.4g}</text>\n",
         left, left + size, y, y, left - 4, y + 4, log_y ? std::pow(10.0, at) : at);
   }
+  std::vector<std::vector<std::string>> drawn;  // the points of each line, as the page has them
+  for (const Series& series : all) {
+    drawn.emplace_back();
+    for (const auto& [x, y] : series.points) drawn.back().push_back(fmt::format("{:.1f},{:.1f} ", px(x), py(y)));
+  }
+  const auto polyline = [](const char* colour, double width, const char* dash, const std::string& points) {
+    return fmt::format("<polyline fill=\"none\" stroke=\"{}\" stroke-width=\"{}\"{} points=\"{}\"/>\n", colour, width, dash,
+                       points);
+  };
+  double row = 0.0;
   for (std::size_t s = 0; s < all.size(); ++s) {
+    const std::string& name = all[s].name;
+    const char* colour = colour_of(name, s);
+    const bool variant = std::ranges::any_of(
+        all, [&](const Series& other) { return name.size() > other.name.size() && name.starts_with(other.name + ", "); });
+    const char* dash = variant ? " stroke-dasharray=\"5 3\"" : "";
     std::string points;
-    for (const auto& [x, y] : all[s].points) points += fmt::format("{:.1f},{:.1f} ", px(x), py(y));
-    const char* colour = colour_of(all[s].name, s);
-    const char* dash = all[s].name.find(", ") != std::string::npos ? " stroke-dasharray=\"5 3\"" : "";
-    svg += fmt::format("<polyline fill=\"none\" stroke=\"{}\" stroke-width=\"1.5\"{} points=\"{}\"/>\n", colour, dash, points);
-    svg += fmt::format("<text x=\"{}\" y=\"{}\" fill=\"{}\">{}</text>\n", left + size + 6, top + 14 + 15 * static_cast<double>(s),
-                       colour, all[s].name);
+    for (std::size_t i = 0; i < drawn[s].size(); ++i) {
+      points += drawn[s][i];
+      // A stretch that later lines cover is as much wider, so that all are seen.
+      double covered = 0.0;
+      for (std::size_t later = s + 1; later < all.size() && i > 0 && !name.empty(); ++later)
+        for (std::size_t j = 1; j < drawn[later].size(); ++j)
+          covered += drawn[later][j] == drawn[s][i] && drawn[later][j - 1] == drawn[s][i - 1] ? 1.0 : 0.0;
+      if (covered > 0.0) svg += polyline(colour, 1.5 + 2.0 * std::min(covered, 3.0), dash, drawn[s][i - 1] + drawn[s][i]);
+    }
+    svg += polyline(colour, 1.5, dash, points);
+    if (name.empty()) continue;
+    const double y = top + 14 + 15 * row++;
+    svg += fmt::format(
+        "<line x1=\"{0}\" x2=\"{1}\" y1=\"{2}\" y2=\"{2}\" stroke=\"{3}\" stroke-width=\"1.5\"{4}/><text x=\"{5}\" y=\"{6}\" "
+        "fill=\"{3}\">{7}</text>\n",
+        left + size + 5, left + size + 20, y - 4, colour, dash, left + size + 24, y, name);
   }
   return svg;
 }
@@ -273,9 +330,10 @@ inline std::string svg_page(double width, double height, const std::string& body
       width, height, body);
 }
 
-// Rows of named values on one axis: a table one can see. What is named "paper: NAME" is a ring in the colour of NAME.
+// Rows of named values on one axis: a table one can see. What is named "paper: NAME" is a ring in the colour of NAME, what is named
+// "NAME, variant" a square. `log10`: values are decimal logarithms, labels what they are of.
 inline std::string dot_chart(const std::string& title, const std::string& x_label,
-                             const std::vector<std::pair<std::string, std::vector<Series>>>& rows) {
+                             const std::vector<std::pair<std::string, std::vector<Series>>>& rows, bool log10 = false) {
   constexpr double width = 420, top = 34, step = 20;
   double low = 1e300, high = -1e300;
   std::size_t longest = 0, longest_name = 0;
@@ -298,6 +356,9 @@ inline std::string dot_chart(const std::string& title, const std::string& x_labe
   const auto dot = [&](double x, double y, const std::string& name) {
     const char* colour =
         colour_of(plain(name), static_cast<std::size_t>(std::find(names.begin(), names.end(), plain(name)) - names.begin()));
+    if (name.find(", ") != std::string::npos)
+      return fmt::format("<rect x=\"{:.1f}\" y=\"{}\" width=\"7\" height=\"7\" fill=\"{}\" fill-opacity=\"0.75\"/>\n", x - 3.5,
+                         y - 3.5, colour);
     return name.starts_with("paper")
                ? fmt::format("<circle cx=\"{:.1f}\" cy=\"{}\" r=\"4\" fill=\"none\" stroke=\"{}\" stroke-width=\"1.5\"/>\n", x, y,
                              colour)
@@ -307,11 +368,11 @@ inline std::string dot_chart(const std::string& title, const std::string& x_labe
   std::string body = fmt::format(
       "<text x=\"10\" y=\"18\" font-weight=\"bold\">{}</text>\n<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n", title,
       left + width / 2, bottom + 34, x_label);
-  for (const double at : round_ticks(low, high))
+  for (const double at : log10 ? round_log_ticks(low, high) : round_ticks(low, high))
     body += fmt::format(
         "<line x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1}\" y2=\"{2}\" stroke=\"#eee\"/><text x=\"{0:.1f}\" y=\"{3}\" "
         "text-anchor=\"middle\">{4:.4g}</text>\n",
-        x_of(at), top, bottom, bottom + 16, at);
+        x_of(at), top, bottom, bottom + 16, log10 ? std::pow(10.0, at) : at);
   for (std::size_t r = 0; r < rows.size(); ++r) {
     const double y = top + step * (static_cast<double>(r) + 0.5);
     body += fmt::format(

@@ -3,14 +3,15 @@
 //   caucus-experiments list   [--out DIR]
 //   caucus-experiments run    all|NAME... [--quick] [--data DIR] [--out DIR] [--trials N] [--threads N]
 //   caucus-experiments tables all|NAME... [--quick] [--out DIR] [--docs FILE]
-//   caucus-experiments repeat all|NAME... [--lines N] [--seconds S] [--seed N] [--replace] [--quick] [--data DIR] [--out DIR]
+//   caucus-experiments repeat all|NAME... [--lines N] [--seconds S] [--seed N] [--unrecorded] [--replace] [--quick] [--data DIR]
+//                             [--out DIR]
 //
 // `run` does what is not yet in OUT/paperN.jsonl, one line per unit of work, so a run that was stopped goes on, and several
 // processes share what is left (mpirun -n 8 caucus-experiments run paper1 --threads 1, or just start it again); then it writes
 // OUT/NAME.md and OUT/NAME.svg. `tables` only writes these, and with --docs also puts each table between the lines
 // "<!-- NAME -->" and "<!-- end -->" of FILE. `repeat` draws N lines that took at most S seconds, runs them again and compares all
-// but times; it fails where they differ, and with --replace writes them all as they come out now. --quick has files of its own:
-// paperN-quick.jsonl, NAME-quick.md.
+// but times; it fails where they differ, and with --replace writes them all as they come out now. --unrecorded takes lines that do
+// not say which compiler and CPU made them, the quickest first. --quick has files of its own: paperN-quick.jsonl, NAME-quick.md.
 #include <fmt/format.h>
 
 #include <cstdlib>
@@ -21,6 +22,7 @@
 #include <random>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "caucus/base/error.h"
@@ -47,7 +49,7 @@ struct Arguments {
   std::size_t lines = 10;  // repeat
   double seconds = 1.0;
   std::optional<std::uint64_t> seed;
-  bool replace = false;
+  bool replace = false, unrecorded = false;
 };
 
 Arguments parse(int argc, char** argv) {
@@ -72,6 +74,8 @@ Arguments parse(int argc, char** argv) {
       result.settings.quick = true;
     else if (word == "--replace")
       result.replace = true;
+    else if (word == "--unrecorded")
+      result.unrecorded = true;
     else if (word == "--lines")
       result.lines = std::stoul(value());
     else if (word == "--seconds")
@@ -96,7 +100,7 @@ Arguments parse(int argc, char** argv) {
   if (result.command != "list" && result.command != "run" && result.command != "tables" && result.command != "repeat")
     throw UsageError(
         "usage: caucus-experiments list | run all|NAME... [--quick] [--data DIR] [--out DIR] [--trials N] [--threads N] | tables "
-        "all|NAME... [--docs FILE] | repeat all|NAME... [--lines N] [--seconds S] [--seed N] [--replace]");
+        "all|NAME... [--docs FILE] | repeat all|NAME... [--lines N] [--seconds S] [--seed N] [--unrecorded] [--replace]");
   if (result.command != "list" && result.targets.empty()) throw UsageError("say which target, or all");
   return result;
 }
@@ -149,23 +153,26 @@ void list(const Settings& settings) {
 std::size_t repeat(const Arguments& arguments) {
   const Settings& settings = arguments.settings;
   std::map<std::string, Results> files;
-  std::vector<std::pair<std::string, std::string>> small;  // paper, key
+  std::vector<std::tuple<double, std::string, std::string>> small;  // seconds, paper, key
   for (const Target& target : arguments.targets) {
     const std::string paper = paper_of(target);
     const Results& results =
         files.try_emplace(paper, settings.out + "/" + paper + (settings.quick ? "-quick" : "") + ".jsonl").first->second;
-    for (const auto& [key, line] : results.lines())
-      if (const auto took = recorded_seconds(line); makes(target, key) && took && *took <= arguments.seconds)
-        small.emplace_back(paper, key);
+    for (const auto& [key, line] : results.lines()) {
+      const double took = recorded_seconds(line).value_or(arguments.unrecorded ? 0.0 : 1e300);  // old lines may not say
+      if (makes(target, key) && took <= arguments.seconds && (!arguments.unrecorded || !says_what_made_it(line)))
+        small.emplace_back(took, paper, key);
+    }
   }
   std::sort(small.begin(), small.end());
   small.erase(std::unique(small.begin(), small.end()), small.end());
   const std::uint64_t seed = arguments.seed ? *arguments.seed : std::random_device{}();
-  std::shuffle(small.begin(), small.end(), std::mt19937_64(seed));
+  if (!arguments.unrecorded) std::shuffle(small.begin(), small.end(), std::mt19937_64(seed));
+  const std::size_t eligible = small.size();
   if (small.size() > arguments.lines) small.resize(arguments.lines);
   for (auto& [paper, results] : files) {
     std::set<std::string> keys;
-    for (const auto& [of, key] : small)
+    for (const auto& [took, of, key] : small)
       if (of == paper) keys.insert(key);
     results.repeat(keys);
     for (const Target& target : arguments.targets)
@@ -184,7 +191,10 @@ std::size_t repeat(const Arguments& arguments) {
       ++different, fmt::print("{} {}: no target makes this line any more\n", paper, key);
     if (arguments.replace) results.replace_repeated();
   }
-  fmt::print("{} lines the same, {} different (--seed {})\n", same, different, seed);
+  if (arguments.unrecorded)
+    fmt::print("{} lines the same, {} different; {} more do not say what made them\n", same, different, eligible - small.size());
+  else
+    fmt::print("{} lines the same, {} different (--seed {})\n", same, different, seed);
   return different;
 }
 

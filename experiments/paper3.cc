@@ -212,7 +212,7 @@ Report report(const Results& results, const std::string& part, const char* key, 
   if (with_paper) lines.insert(lines.end(), {paper_em, paper_tensor});
   const std::string chart = line_chart("Both rankings exact", with_paper ? "distance of the two rankings" : "rankings", "% of runs",
                                        lines, 70, false, !with_paper);
-  if (!chart.empty()) result.svg = svg_page(600, 390, chart);
+  if (!chart.empty()) result.svg = svg_page(620, 390, chart);
   return result;
 }
 

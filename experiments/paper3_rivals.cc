@@ -123,7 +123,7 @@ MallowsPair random_guess(const MallowsPair& truth, std::uint64_t index) {
 
 void run_em(const Settings& settings, Results& results) {
   const std::size_t count = settings.quick ? 20000 : 5000000;
-  for (int index = 0; index < std::min(num_runs(settings), 10); ++index)
+  for (int index = 0; index < num_runs(settings); ++index)
     for (const std::size_t d : distances) {
       const std::uint64_t run = static_cast<std::uint64_t>(index) * 100 + d;
       const std::string key = fmt::format("em/d={}/N={}/run={}", d, count, run);
@@ -193,7 +193,7 @@ Report report_em(const Settings&, const Results& results) {
 // Table 1 with fewer items: the decomposition alone and the default, and what a fit costs.
 void run_items(const Settings& settings, Results& results) {
   const std::size_t count = settings.quick ? 20000 : 5000000;
-  for (int index = 0; index < std::min(num_runs(settings), 10); ++index)
+  for (int index = 0; index < num_runs(settings); ++index)
     for (const std::size_t n : {6, 8, 10})
       for (const std::size_t d : distances) {
         if (d > n * (n - 1) / 2 || (n == 10 && index >= 2)) continue;  // n = 10 is Table 1; two runs for time and memory

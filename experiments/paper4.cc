@@ -247,7 +247,7 @@ Report report_table3(const Settings& settings, const Results& results) {
                           paper_cost[m] > 0.0 ? number(std::max(paper_cost[0], paper_cost[1]) / paper_cost[m], 0) : std::string());
     }
   }
-  return {text, dot_chart("Seconds per effective draw (the paper: Matlab, 2012)", "log10 of seconds", rows)};
+  return {text, dot_chart("Seconds per effective draw (the paper: Matlab, 2012)", "CPU seconds", rows, true)};
 }
 
 // Both tables side by side: a reading of how a is set must fit both.

@@ -64,6 +64,9 @@ void run_figure2(const Settings& settings, Results& results) {
       Json& weights = line[point.estimate] = Json::array();
       for (Eigen::Index j = 0; j < point.lambda.size(); ++j) weights.push_back(brief(point.lambda.data()[j], 4.0));
     }
+    if (a == grid.front())  // class and feature of each weight
+      for (const std::string& name : input.classes)
+        for (const auto& feature : input.map.list()) line["names"].push_back(fmt::format("{}: {}", name, feature.name));
     if (!results.has(path_key(a))) results.add(path_key(a), run.seed, line);
   }
 }
@@ -88,11 +91,16 @@ Report report_figure2(const Settings& settings, const Results& results) {
     }
     report.table += "\n";
   }
+  const Json& first = results.lines().at(path_key(path_grid(settings.quick).front()));
+  if (first.contains("names"))  // the lines that stand out, beside the last panel
+    for (std::size_t j = 0; j < lines.back().size(); ++j)
+      if (std::ranges::any_of(lines.back()[j].points, [](const auto& point) { return point.second > 0.062; }))
+        lines.back()[j].name = first["names"][j].get<std::string>();
   std::string body;
   for (std::size_t e = 0; e < lines.size(); ++e)
     body += line_chart(estimates[e].title, "a", e == 0 ? "weight, of a total of 1" : "", lines[e],
                        60.0 + 365.0 * static_cast<double>(e), false);
-  report.svg = svg_page(60 + 365 * 4 - 45, 375, body);
+  report.svg = svg_page(60 + 365 * 4 + 150, 375, body);
   return report;
 }
 
@@ -125,7 +133,7 @@ Report report_figure3(const Settings&, const Results& results) {
     body += line_chart(data, "false positive rate", "true positive rate", lines, left, false, false);
     left += 500.0;
   }
-  report.svg = svg_page(1000, 375, body);
+  report.svg = svg_page(1020, 375, body);
   return report;
 }
 

@@ -124,7 +124,7 @@ void run_figure8(const Settings& settings, Results& results) {
   };
   for (int replicate = 0; replicate < trials(settings, 10); ++replicate)
     for (const std::size_t size : sizes) run("figure8/fixed/", 3, size, replicate);
-  for (int replicate = 0; replicate < std::min(trials(settings, 3), 3); ++replicate)  // footnote 2
+  for (int replicate = 0; replicate < trials(settings, 10); ++replicate)  // footnote 2
     for (const std::size_t size : sizes)
       if (size >= 400 && size <= 2980) run("figure8/K=30/", 30, size, replicate);
 }
@@ -243,7 +243,7 @@ Report report_figure9(const Settings&, const Results& results) {
       "|\n|---|---|---|---|---|---|---|---|---|---|\n";
   const char* names[] = {"dpm", "kde0.03", "kde0.1", "kde0.4", "kde1"};
   std::vector<Series> chart;
-  for (const char* name : names) chart.push_back({name, {}});
+  for (const std::string name : names) chart.push_back({name == "dpm" ? name : fmt::format("kde {}", name.substr(3)), {}});
   for (const auto& [size, lines] : by_size) {
     report.table += fmt::format("| {} | {} |", size, lines.size());
     for (std::size_t m = 0; m < std::size(names); ++m) {

@@ -70,6 +70,24 @@ def test_a_line_that_was_changed_is_found(folder):
     assert mended == [json.loads(line)["success"] for line in (committed / "paper3-quick.jsonl").read_text().splitlines()]
 
 
+def test_lines_that_do_not_say_what_made_them_can_be_made_anew(folder):
+    shutil.copytree(committed, folder / "results")
+    lines = folder / "results" / "paper3-quick.jsonl"
+    words = ["repeat", "paper3-curve", "--quick", "--unrecorded", "--lines", "2", "--replace", "--out", folder / "results"]
+    before = [json.loads(line) for line in lines.read_text().splitlines()]
+    assert all("from" not in line["made"] for line in before)
+    for line in before[1:4]:
+        line["made"] = {"commit": "1234567", "compiler": "not recorded", "cpu": "not recorded", "date": "2026-01-01", "seed": 0, "from": "history"}
+        line.pop("cpu_seconds", None)
+    lines.write_text("".join(json.dumps(line) + "\n" for line in before))
+    assert "2 lines the same, 0 different; 1 more do not say what made them" in call(*words).stdout
+    assert "1 lines the same, 0 different; 0 more do not say what made them" in call(*words).stdout
+    assert "0 lines the same, 0 different; 0 more" in call(*words).stdout
+    after = [json.loads(line) for line in lines.read_text().splitlines()]
+    assert after[0] == before[0] and after[4:] == before[4:], "a line that says what made it was made again"
+    assert all("from" not in line["made"] and line["made"]["cpu"] != "not recorded" for line in after)
+
+
 def test_a_run_that_was_killed_goes_on(folder):
     call("run", "paper3-curve", "--quick", "--out", folder)
     lines = folder / "paper3-quick.jsonl"
