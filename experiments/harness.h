@@ -305,9 +305,9 @@ inline std::string line_chart(const std::string& title, const std::string& x_lab
     std::string points;
     for (std::size_t i = 0; i < drawn[s].size(); ++i) {
       points += drawn[s][i];
-      // A stretch that later lines cover is as much wider, so that all are seen.
+      // A stretch that later lines cover is as much wider, so that all are seen; not in curves of many short ones.
       double covered = 0.0;
-      for (std::size_t later = s + 1; later < all.size() && i > 0 && !name.empty(); ++later)
+      for (std::size_t later = s + 1; later < all.size() && i > 0 && drawn[s].size() < 40 && !name.empty(); ++later)
         for (std::size_t j = 1; j < drawn[later].size(); ++j)
           covered += drawn[later][j] == drawn[s][i] && drawn[later][j - 1] == drawn[s][i - 1] ? 1.0 : 0.0;
       if (covered > 0.0) svg += polyline(colour, 1.5 + 2.0 * std::min(covered, 3.0), dash, drawn[s][i - 1] + drawn[s][i]);

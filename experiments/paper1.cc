@@ -462,12 +462,13 @@ Report table1_report(const Settings&, const Results& results) {
     }
     report.table += "\n";
     std::string variant_cells;
-    for (const std::string& method : variants)
-      if (const Json* one = line_of(election, method)) {
-        variant_cells += cell(*one);
-        add_dot(method, (*one)["test"].get<double>());
-      }
-    if (!variant_cells.empty()) as_given += "| " + election.name + " |" + variant_cells + "\n";
+    bool any = false;
+    for (const std::string& method : variants) {
+      const Json* one = line_of(election, method);
+      variant_cells += one != nullptr ? cell(*one) : " not run |";
+      if (one != nullptr) any = true, add_dot(method, (*one)["test"].get<double>());
+    }
+    if (any) as_given += "| " + election.name + " |" + variant_cells + "\n";
     // The paper's figures stand below the data they belong to: the elections with completed ballots.
     const std::string name = election.name.substr(0, election.name.find(','));
     if (election.complete || !election.file.ends_with(".soi")) {
@@ -518,10 +519,15 @@ Report figure2_report(const Settings&, const Results& results) {
     }
     report.table += "\n";
     std::string cells_given;
-    for (const std::string& method : variants)
-      if (const auto found = by_method.find(method); found != by_method.end())
-        cells_given += fmt::format(" {} ({:.2g} s) |", test_cell(found->second, 2), found->second["seconds"].get<double>());
-    if (!cells_given.empty()) as_given += fmt::format("| {} | {} | {} |{}\n", name, n, m, cells_given);
+    bool any = false;
+    for (const std::string& method : variants) {
+      const auto found = by_method.find(method);
+      any = any || found != by_method.end();
+      cells_given += found == by_method.end()
+                         ? std::string(" not run |")
+                         : fmt::format(" {} ({:.2g} s) |", test_cell(found->second, 2), found->second["seconds"].get<double>());
+    }
+    if (any) as_given += fmt::format("| {} | {} | {} |{}\n", name, n, m, cells_given);
   }
   report.table += paper_movielens;
   if (!as_given.empty()) report.table += "\nWith the weights given, and `em-slsr`:\n\n" + head_of(variants) + as_given;

@@ -230,7 +230,7 @@ Report report_college(const Settings&, const Results& results) {
     for (const auto& point : one.points) report.table += fmt::format(" {:.3f} |", point.second);
     report.table += "\n";
   }
-  report.svg = svg_page(900, 380,
+  report.svg = svg_page(920, 380,
                         line_chart("Figure 10: cluster sizes", "cluster", "size", sizes, 60, true, false) +
                             line_chart("Figure 11: mean theta_j by cluster size", "rank j", "theta_j", theta, 500, false, false));
   return report;
