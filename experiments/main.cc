@@ -145,7 +145,7 @@ void list(const Settings& settings) {
     if (told > 0)
       time = (seconds < 99.5 ? fmt::format("{:.0f} s", seconds) : fmt::format("{:.0f} min", seconds / 60.0)) +
              (told < lines ? fmt::format(" ({} of {} lines)", told, lines) : std::string());
-    fmt::print("{:18} {:24} {}\n", target.name, time, target.what);
+    fmt::print("{:20} {:24} {}\n", target.name, time, target.what);
   }
 }
 

@@ -92,10 +92,18 @@ Report report_figure2(const Settings& settings, const Results& results) {
     report.table += "\n";
   }
   const Json& first = results.lines().at(path_key(path_grid(settings.quick).front()));
-  if (first.contains("names"))  // the lines that stand out, beside the last panel
-    for (std::size_t j = 0; j < lines.back().size(); ++j)
-      if (std::ranges::any_of(lines.back()[j].points, [](const auto& point) { return point.second > 0.062; }))
-        lines.back()[j].name = first["names"][j].get<std::string>();
+  if (first.contains("names")) {  // the lines that stand out are named beside the last panel, and drawn over the others
+    std::vector<std::vector<Series>> rest(lines.size()), above(lines.size());
+    for (std::size_t j = 0; j < lines.back().size(); ++j) {
+      const bool named = std::ranges::any_of(lines.back()[j].points, [](const auto& point) { return point.second > 0.062; });
+      if (named) lines.back()[j].name = first["names"][j].get<std::string>();
+      for (std::size_t e = 0; e < lines.size(); ++e) (named ? above : rest)[e].push_back(lines[e][j]);
+    }
+    for (std::size_t e = 0; e < lines.size(); ++e) {
+      lines[e] = std::move(rest[e]);
+      lines[e].insert(lines[e].end(), above[e].begin(), above[e].end());
+    }
+  }
   std::string body;
   for (std::size_t e = 0; e < lines.size(); ++e)
     body += line_chart(estimates[e].title, "a", e == 0 ? "weight, of a total of 1" : "", lines[e],

@@ -249,7 +249,7 @@ Report report_figure7(const Settings&, const Results& results) {
                          {0.0, n == 10   ? 0.16
                                : n == 20 ? 0.02
                                          : 6e-4});
-    left += 430;
+    left += 455;
   }
   if (!report.table.empty()) report.svg = svg_page(left, 380, charts);
   return report;
