@@ -79,7 +79,7 @@ PlackettLuce::PlackettLuce(std::vector<double> utilities, TieStrengths ties)
   total_worth_ = sum(worths_);
   if (ties_.empty()) return;
   // Tied data spread no further than the sums over subsets can hold.
-  for (double utility : utilities_) log_worths_.push_back(std::max(utility - largest_, -600.0));
+  for (double utility : utilities_) log_worths_.push_back(std::max(utility - largest_, -tie_spread));
   for (double log_delta : ties_.log_delta) delta_.push_back(std::exp(log_delta));
   TieSweep(ties_.orders, num_items()).fill_powers(log_worths_, powers_);
 }

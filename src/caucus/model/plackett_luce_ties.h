@@ -15,6 +15,10 @@
 
 namespace caucus {
 
+// Utilities stay within this distance of the largest. An item in every tie of the first place runs off, the strengths of ties with
+// it, and another group needs as much again for each choice of one item alone.
+inline constexpr double tie_spread = 640.0;
+
 class TieSweep {
  public:
   // log_worths: utilities of all items, shifted so that the largest is 0. unlisted: those of the ranking that are there but not

@@ -31,6 +31,8 @@ namespace {
 // Beyond it sums of likelihoods would overflow. Parameters have a bound of their own: record.cc. Numbers below the least normal
 // one, whose inverse is infinite, are nothing.
 constexpr double largest_in_file = 1e100;
+// Strengths of ties stand beside worths of e^-640; the family that reads them knows what goes together.
+constexpr double largest_strength = 1e290;
 constexpr std::size_t deepest = 64;
 
 // How deep brackets are nested: known before anything is built of them.
@@ -49,8 +51,9 @@ std::size_t nesting(std::string_view text) {
 }
 
 void check_numbers(nlohmann::json& json, const std::string& name, const std::string& where) {
-  if (json.is_number_float() && !(std::abs(json.get<double>()) <= largest_in_file))
-    throw DataError({Diagnostic{name, 0, 0, fmt::format("{}: expected a number of at most {:g}", where, largest_in_file)}});
+  const double largest = where.starts_with("ties.") ? largest_strength : largest_in_file;
+  if (json.is_number_float() && !(std::abs(json.get<double>()) <= largest))
+    throw DataError({Diagnostic{name, 0, 0, fmt::format("{}: expected a number of at most {:g}", where, largest)}});
   if (json.is_number_float() && std::abs(json.get<double>()) < std::numeric_limits<double>::min()) json = 0.0;
   if (json.is_object())
     for (auto& [key, value] : json.items()) check_numbers(value, name, where.empty() ? key : where + "." + key);

@@ -112,6 +112,15 @@ double RecordView::number(std::string_view key) const {
   return found->get<double>();
 }
 
+double RecordView::positive(std::string_view key, double most) const {
+  const Json* found = find(json_, key);
+  if (found == nullptr || !found->is_number()) fail(key, "a number");
+  const double value = found->get<double>();
+  if (!(value > 0.0)) fail(key, "a positive number");
+  if (!(value <= most)) fail(key, fmt::format("a number of at most {:.3g}", most));
+  return value;
+}
+
 std::optional<double> RecordView::maybe_number(std::string_view key) const {
   const Json* found = find(json_, key);
   return found == nullptr || found->is_null() ? std::nullopt : std::optional(number(key));

@@ -81,6 +81,7 @@ class RecordView {
   double number(std::string_view key, double fallback) const { return has(key) ? number(key) : fallback; }
   std::optional<double> maybe_number(std::string_view key) const;  // none: no such key, or null
   double non_negative(std::string_view key) const;
+  double positive(std::string_view key, double most) const;  // with a bound of its own
   bool flag(std::string_view key, bool fallback) const;
   std::string text(std::string_view key) const;
   std::string text(std::string_view key, std::string fallback) const { return has(key) ? text(key) : std::move(fallback); }

@@ -12,6 +12,12 @@
 
 namespace caucus::pl_mixture {
 
+namespace {
+
+constexpr double largest_strength = 1e15;  // of ties that are too large for these items
+
+}  // namespace
+
 FittedMixture::FittedMixture(std::vector<std::string> items, Unranked unranked, Parameters parameters)
     : FittedModel(std::move(items), unranked), parameters_(std::move(parameters)) {
   for (std::size_t k = 0; k < parameters_.num_components(); ++k) {
@@ -144,8 +150,8 @@ std::unique_ptr<FittedMixture> load_mixture(const ModelRecord& file) {
       int order = 0;
       const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), order);
       if (error != std::errc() || end != key.data() + key.size() || order < 2) ties.fail(key, "a tie order, 2 or more");
-      const double delta = ties.number(key);
-      if (!(delta > 0.0)) ties.fail(key, "a positive number");
+      const double most = static_cast<std::size_t>(order) <= n ? std::exp(max_log_delta(n, order) + 1e-6) : largest_strength;
+      const double delta = ties.positive(key, most);
       strengths.emplace_back(order, std::log(delta));
     }
     std::ranges::sort(strengths);

@@ -1,6 +1,7 @@
 #include "caucus/infer/pl_mixture/objective.h"
 
 #include <algorithm>
+#include <boost/math/special_functions/gamma.hpp>
 #include <cmath>
 #include <map>
 #include <mutex>
@@ -14,14 +15,20 @@ bool informative(RankingView ranking, std::size_t num_items, Unranked unranked) 
   return unranked == Unranked::last ? ranking.size() > 0 && num_items > 1 : ranking.size() > 1;
 }
 
-std::vector<double> shifted(std::span<const double> utilities) {
+std::vector<double> shifted(std::span<const double> utilities, double spread) {
   const double largest = *std::ranges::max_element(utilities);
   std::vector<double> result;
-  for (double utility : utilities) result.push_back(std::max(utility - largest, -max_spread));
+  for (double utility : utilities) result.push_back(std::max(utility - largest, -spread));
   return result;
 }
 
 }  // namespace
+
+double max_log_delta(std::size_t num_items, int order) {
+  const auto n = static_cast<double>(num_items), t = static_cast<double>(order);
+  const double log_sets = boost::math::lgamma(n + 1.0) - boost::math::lgamma(t + 1.0) - boost::math::lgamma(n - t + 1.0);
+  return std::min(tie_spread, 690.0 - log_sets);
+}
 
 struct Objective::WholeBatch {
   std::once_flag once;
@@ -168,7 +175,7 @@ std::vector<double> lane_worths(const Parameters& parameters) {
   const std::size_t n = parameters.num_items, num = parameters.num_components(), lanes = padded_components(num);
   std::vector<double> worths(n * lanes, 1.0);
   for (std::size_t k = 0; k < num; ++k) {
-    const std::vector<double> utilities = shifted(parameters.component(k));
+    const std::vector<double> utilities = shifted(parameters.component(k), max_spread);
     for (std::size_t i = 0; i < n; ++i) worths[i * lanes + k] = std::exp(utilities[i]);
   }
   return worths;
@@ -239,7 +246,7 @@ Evaluation Objective::tie_pass(const Parameters& parameters, const CastRankings*
   std::vector<double> powers(n * (orders + 1) * lanes, 1.0), log_worths(n * lanes, 0.0), log_prior(lanes, -infinity);
   for (std::size_t k = 0; k < num; ++k) {
     if (parameters.weights[k] > 0.0) log_prior[k] = std::log(parameters.weights[k]);
-    const std::vector<double> utilities = shifted(parameters.component(k));
+    const std::vector<double> utilities = shifted(parameters.component(k), tie_spread);
     for (std::size_t i = 0; i < n; ++i) {
       log_worths[i * lanes + k] = utilities[i];
       for (std::size_t o = 0; o <= orders; ++o)

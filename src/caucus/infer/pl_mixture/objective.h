@@ -9,6 +9,7 @@
 #include "caucus/infer/pl_mixture/batch.h"
 #include "caucus/infer/pl_mixture/parameters.h"
 #include "caucus/infer/pl_mixture/tie_batch.h"
+#include "caucus/model/plackett_luce_ties.h"
 
 namespace caucus::pl_mixture {
 
@@ -16,6 +17,9 @@ namespace caucus::pl_mixture {
 // that is all but one order of n items has them n - 1 gaps apart, and each gap costs its members e^-gap a stage: with less room
 // where such a run ends depends on how it got there.
 inline constexpr double max_spread = 340.0;
+// With ties it is tie_spread (model/plackett_luce_ties.h).
+// The log of the strength of a tie of so many: with all worths one, the sets of that size must not overflow.
+double max_log_delta(std::size_t num_items, int order);
 // The same where eight worths are multiplied before a logarithm is taken.
 inline constexpr double narrow_spread = 80.0;
 

@@ -139,7 +139,8 @@ class Problem {
     RandomStream random(run_.seed, Purpose::permute, static_cast<std::uint64_t>(time));
     std::vector<Parameters> points;
     for (const Regrouping& move : starts_->regrouper().moves(standing, objective_.num_components(), random)) {
-      const Parameters fitted = labelled_start(*seen_, move.labels);
+      const Parameters fitted = seen_->has_ties() ? regrouped_start(*seen_, move.labels, best.parameters, standing.memberships)
+                                                  : labelled_start(*seen_, move.labels);
       Parameters point = best.parameters;
       point.gamma.clear();  // of other groups
       for (std::size_t k : move.fresh) {
@@ -207,11 +208,23 @@ class Problem {
   }
   Parameters first_point(int number) {
     if (number >= warm_) return starts_->make(options_.init, static_cast<std::uint64_t>(number - warm_));
-    if (number == 0 && first_) return *first_;
-    Parameters start =
-        objective_.data().voters.share() ? labelled_voters_start(objective_, run_.labels) : labelled_start(objective_, run_.labels);
+    if (number == 0 && first_) return in_groups_of(*first_);
+    Parameters start = objective_.data().voters.share() ? labelled_voters_start(objective_, run_.labels)
+                                                        : starts_->in_groups(objective_, run_.labels);
     if (!options_.estimate_weights) start.weights.assign(start.num_components(), 1.0 / static_cast<double>(start.num_components()));
     return start;
+  }
+  // Every ranking in its likeliest group.
+  Parameters in_groups_of(const Parameters& parameters) {
+    std::vector<double> memberships;
+    seen_->evaluate(parameters, &memberships);
+    const std::size_t num = objective_.num_components();
+    std::vector<std::uint32_t> labels;
+    for (std::size_t i = 0; i < seen_->data().rankings.size(); ++i) {
+      const auto of = std::span<const double>(memberships).subspan(i * num, num);
+      labels.push_back(static_cast<std::uint32_t>(std::ranges::max_element(of) - of.begin()));
+    }
+    return starts_->in_groups(*seen_, labels);
   }
   Solution go(const Objective& objective, Parameters start, int max_iterations, std::string_view phase, double tolerance = 0.0) {
     const SolveOptions solve{max_iterations, tolerance > 0.0 ? tolerance : tolerance_, !options_.estimate_weights, phase};

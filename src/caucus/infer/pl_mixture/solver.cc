@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <numeric>
 
 #include "caucus/infer/lbfgs.h"
 
@@ -28,8 +30,11 @@ void move(Parameters& parameters, const Variables& at, const std::vector<double>
       total += parameters.weights[k] *= std::exp(step * direction[at.num_utilities + k]);
     for (double& weight : parameters.weights) weight /= total;
   }
-  for (std::size_t o = 0; o < at.num_ties; ++o)
-    parameters.ties.log_delta[o] += step * direction[at.num_utilities + at.num_weights + o];
+  for (std::size_t o = 0; o < at.num_ties; ++o) {
+    double& log_delta = parameters.ties.log_delta[o];
+    log_delta = std::min(log_delta + step * direction[at.num_utilities + at.num_weights + o],
+                         max_log_delta(parameters.num_items, parameters.ties.orders[o]));
+  }
 }
 
 void gradient(const Objective& objective, const Parameters& parameters, const Evaluation& e, const Variables& at,
@@ -52,6 +57,8 @@ void gradient(const Objective& objective, const Parameters& parameters, const Ev
   for (std::size_t o = 0; o < at.num_ties; ++o) {
     const std::size_t j = at.num_utilities + at.num_weights + o;
     g[j] = objective.tie_counts()[o] - e.tie_expected[o];
+    const double most = max_log_delta(parameters.num_items, parameters.ties.orders[o]);
+    if (g[j] > 0.0 && parameters.ties.log_delta[o] >= most) g[j] = 0.0;  // no further
     metric[j] = 1.0 / std::max({objective.tie_counts()[o], e.tie_expected[o], 1e-6});
   }
 }
@@ -96,6 +103,41 @@ struct Place {
   Evaluation value;
 };
 
+// Items that one group always puts above others run off from them. Gaps wider than `widest` change nothing that is shown, but use
+// up the room that the spread of utilities has, and no slope leads back. So they are closed to that: whoever is below a gap keeps
+// their distances. What a gap costs a stage is e^-gap; `room` may not allow more than 14.
+void close_gaps(Parameters& parameters, double room) {
+  const std::size_t n = parameters.num_items;
+  const double widest = std::clamp(room / static_cast<double>(std::max<std::size_t>(n, 2) - 1), 14.0, 25.0);
+  std::vector<std::size_t> order(n);
+  for (std::size_t k = 0; k < parameters.num_components(); ++k) {
+    const auto utilities = parameters.component(k);
+    const auto [least, most] = std::ranges::minmax(utilities);
+    if (!(most - least > widest)) continue;
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::sort(order, std::greater(), [&](std::size_t i) { return utilities[i]; });
+    double closed = 0.0, above = utilities[order[0]];
+    for (const std::size_t i : order) {
+      closed += std::max(0.0, above - utilities[i] - widest);
+      above = utilities[i];
+      utilities[i] += closed;
+    }
+  }
+}
+
+// Where utilities have all the room there is, what is left to gain lies beyond it.
+bool at_the_edge(const Objective& objective, const Parameters& parameters) {
+  const double room = objective.has_ties() ? tie_spread : max_spread;
+  for (std::size_t k = 0; k < parameters.num_components(); ++k) {
+    const auto [least, most] = std::ranges::minmax(parameters.component(k));
+    if (most - least >= room - 1.0) return true;
+  }
+  return false;
+}
+
+// A penalty has its own origin, and the strengths of ties theirs.
+bool may_close_gaps(const Objective& objective) { return !(objective.strength() > 0.0) && !objective.has_ties(); }
+
 // Backtracks along the direction until the gain is a fair part of what the slope promises.
 bool line_search(const Objective& objective, const Place& here, const Variables& variables, const Direction& direction,
                  double scale, Place& there, int& evaluations) {
@@ -104,6 +146,7 @@ bool line_search(const Objective& objective, const Place& here, const Variables&
   for (int attempt = 0; attempt < 8; ++attempt) {
     there.parameters = here.parameters;
     move(there.parameters, variables, direction.along, step);
+    if (may_close_gaps(objective)) close_gaps(there.parameters, max_spread);
     there.value = objective.evaluate(there.parameters);
     ++evaluations;
     const double gain = there.value.objective() - here.value.objective(), promised = step * direction.slope;
@@ -120,6 +163,7 @@ bool line_search(const Objective& objective, const Place& here, const Variables&
 bool em_step(const Objective& objective, const Place& here, bool fixed_weights, double scale, Place& there, int& evaluations) {
   there.parameters = here.parameters;
   mm_step(objective, here.value, there.parameters, fixed_weights, false);
+  if (may_close_gaps(objective)) close_gaps(there.parameters, max_spread);
   there.value = objective.evaluate(there.parameters);
   ++evaluations;
   if (!there.parameters.ties.orders.empty()) {
@@ -134,8 +178,11 @@ bool em_step(const Objective& objective, const Place& here, bool fixed_weights, 
 
 void mm_step(const Objective& objective, const Evaluation& at, Parameters& parameters, bool fixed_weights, bool ties) {
   if (ties) {
-    for (std::size_t o = 0; o < parameters.ties.orders.size(); ++o)
-      parameters.ties.log_delta[o] += std::log(objective.tie_counts()[o] / std::max(at.tie_expected[o], 1e-300));
+    for (std::size_t o = 0; o < parameters.ties.orders.size(); ++o) {
+      double& log_delta = parameters.ties.log_delta[o];
+      log_delta = std::min(log_delta + std::log(objective.tie_counts()[o] / std::max(at.tie_expected[o], 1e-300)),
+                           max_log_delta(parameters.num_items, parameters.ties.orders[o]));
+    }
   } else {
     for (std::size_t j = 0; j < parameters.utilities.size(); ++j) {
       if (!(at.expected[j] > 0.0)) continue;  // never there: nothing is known of it
@@ -181,22 +228,26 @@ Solution maximise(const Objective& objective, Parameters start, const SolveOptio
 
     // Where components run to the edge, gains go on for thousands of steps and change nothing that is shown.
     if (iteration % look_every == look_every - 1) {
-      if (here.value.objective() - at_last_look <= 0.02 * options.tolerance * scale) return finish(StopReason::converged);
+      const double worth = (at_the_edge(objective, here.parameters) ? 4.0 : 0.02) * options.tolerance * scale;
+      if (here.value.objective() - at_last_look <= worth) return finish(StopReason::converged);
       at_last_look = here.value.objective();
     }
 
+    // At the edge of the room that utilities have even an EM step may not rise.
     const bool warm_up = iteration < 3;
-    Direction direction;
-    if (!warm_up) {
-      direction = ascent(memory, g, metric);
-      // Twice in a row, far below the tolerance: the model learns flat directions only as it walks them.
-      small_gains = direction.expected <= 1e-3 * options.tolerance * scale ? small_gains + 1 : 0;
-      if (small_gains >= 2) return finish(StopReason::converged);
-    }
-    if (warm_up || !line_search(objective, here, variables, direction, scale, there, solution.iterations)) {
-      if (!warm_up && 0.5 * direction.slope <= 1e-13 * scale) return finish(StopReason::converged);
-      if (!em_step(objective, here, options.fixed_weights, scale, there, solution.iterations)) return finish(StopReason::converged);
-      if (!warm_up) memory.clear();
+    if (!warm_up || !em_step(objective, here, options.fixed_weights, scale, there, solution.iterations)) {
+      const Direction direction = ascent(memory, g, metric);
+      if (!warm_up) {
+        // Twice in a row, far below the tolerance: the model learns flat directions only as it walks them.
+        small_gains = direction.expected <= 1e-3 * options.tolerance * scale ? small_gains + 1 : 0;
+        if (small_gains >= 2) return finish(StopReason::converged);
+      }
+      if (!line_search(objective, here, variables, direction, scale, there, solution.iterations)) {
+        if (warm_up || 0.5 * direction.slope <= 1e-13 * scale) return finish(StopReason::converged);
+        if (!em_step(objective, here, options.fixed_weights, scale, there, solution.iterations))
+          return finish(StopReason::converged);
+        memory.clear();
+      }
     }
     gradient(objective, there.parameters, there.value, variables, g_next, metric_next);
     std::vector<double> drop(variables.size());

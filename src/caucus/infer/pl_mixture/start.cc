@@ -78,18 +78,40 @@ const TruncatedSvd& Starts::svd() {
   return *svd_;
 }
 
+// With ties most starts begin at this fit, near its end but with room left where it has none; else it only tells which ballots
+// surprise.
+const Starts::OneGroup& Starts::one_group() {
+  std::call_once(one_group_once_, [&] {
+    const Objective one(objective_, 1, objective_.threads());
+    Parameters flat(1, objective_.num_items());
+    flat.ties = initial_ties(objective_);
+    const SolveOptions solve{objective_.has_ties() ? 60 : 30, 1e-4, false, "em"};
+    one_group_.parameters = maximise(one, std::move(flat), solve, Run{}).parameters;
+    one_group_.log_probs = one.row_logliks(one_group_.parameters);
+  });
+  return one_group_;
+}
+
+Parameters Starts::in_groups(const Objective& objective, std::span<const std::uint32_t> labels) {
+  if (!objective.has_ties()) return labelled_start(objective, labels);
+  const std::vector<double> all(objective.data().rankings.size(), 1.0);
+  return regrouped_start(objective, labels, one_group().parameters, all);
+}
+
 Parameters Starts::around_ballots(bool surprising, std::uint64_t index) {
-  if (surprising)
-    std::call_once(expect_once_, [&] {
-      const Objective one(objective_, 1, objective_.threads());
-      Parameters flat(1, objective_.num_items());
-      flat.ties = initial_ties(objective_);
-      expected_ = one.row_logliks(maximise(one, std::move(flat), {30, 1e-4, false, "em"}, Run{}).parameters);
-    });
   RandomStream random(seed_, Purpose::initialise, index);
-  return labelled_start(
-      objective_, regrouper_.around_ballots(objective_.num_components(),
-                                            surprising ? std::span<const double>(expected_) : std::span<const double>(), random));
+  const std::span<const double> expected = surprising ? std::span<const double>(one_group().log_probs) : std::span<const double>();
+  return in_groups(objective_, regrouper_.around_ballots(objective_.num_components(), expected, random));
+}
+
+Parameters Starts::around_one_group(std::uint64_t index) {
+  Parameters start = random_start(objective_, seed_, index);
+  const Parameters& one = one_group().parameters;
+  const double stretch = mean_choice(objective_);
+  for (std::size_t j = 0; j < start.utilities.size(); ++j)
+    start.utilities[j] = one.utilities[j % objective_.num_items()] + stretch * start.utilities[j];
+  start.ties = one.ties;
+  return start;
 }
 
 namespace {
@@ -154,40 +176,117 @@ Parameters Starts::make(Init kind, std::uint64_t index) {
       start = around_ballots(kind_of(index, can_embed()) == Kind::surprising, index);
       break;
     default:
-      if (num > 1) start = random_start(objective_, seed_, index);
+      if (num > 1)
+        start = objective_.has_ties() && index % 4 != 1 ? around_one_group(index) : random_start(objective_, seed_, index);
   }
   if (!options_.estimate_weights) start.weights.assign(num, 1.0 / static_cast<double>(num));
-  start.ties = initial_ties(objective_);
+  if (start.ties.orders != objective_.tie_orders()) start.ties = initial_ties(objective_);
   return start;
 }
 
-Parameters labelled_start(const Objective& objective, std::span<const std::uint32_t> labels) {
-  const Dataset& data = objective.data();
-  const std::size_t num = objective.num_components(), n = objective.num_items();
-  Parameters start(num, n);
-  std::vector<double> wins(num * n, 0.0), losses(num * n, 0.0), unlisted(num, 0.0), size(num, 0.0);
+namespace {
+
+// Of winning in the pairs of the rankings of each group; share(i, k): how much of ranking i belongs to group k. Also the sizes.
+struct LogOdds {
+  std::vector<double> of_items;  // [k * n + i]
+  std::vector<double> size;      // [k]
+};
+template <class Share>
+LogOdds log_odds(const Dataset& data, std::size_t num, Share&& share) {
+  const std::size_t n = data.num_items();
+  std::vector<double> wins(num * n, 0.0), losses(num * n, 0.0), unlisted(num, 0.0);
+  LogOdds result{std::vector<double>(num * n), std::vector<double>(num, 0.0)};
+  const bool rest = data.unranked == Unranked::last;
   for (std::size_t i = 0; i < data.rankings.size(); ++i) {
     const RankingView ranking = data.rankings[i];
-    const std::size_t k = labels[i];
-    const double weight = data.rankings.weight(i);
-    const bool rest = data.unranked == Unranked::last;
-    const std::size_t others = rest ? n : ranking.size();
-    size[k] += weight;
-    // Unlisted items lose to all listed ones; listed ones give that back.
-    if (rest) unlisted[k] += weight * static_cast<double>(ranking.size());
-    for (std::size_t p = 0; p < ranking.size(); ++p) {
-      wins[k * n + ranking[p]] += weight * static_cast<double>(others - 1 - p);
-      losses[k * n + ranking[p]] += weight * (static_cast<double>(p) - (rest ? static_cast<double>(ranking.size()) : 0.0));
+    const auto listed = static_cast<double>(ranking.size()), others = rest ? static_cast<double>(n) : listed;
+    for (std::size_t k = 0; k < num; ++k) {
+      const double weight = data.rankings.weight(i) * share(i, k);
+      if (!(weight > 0.0)) continue;
+      result.size[k] += weight;
+      // Unlisted items lose to all listed ones; listed ones give that back.
+      if (rest) unlisted[k] += weight * listed;
+      double before = 0.0;
+      ranking.for_each_group([&](std::span<const ItemId> group) {
+        const double place = before + 0.5 * static_cast<double>(group.size() - 1);  // half a win each where tied
+        for (const ItemId item : group) {
+          wins[k * n + item] += weight * (others - 1.0 - place);
+          losses[k * n + item] += weight * (place - (rest ? listed : 0.0));
+        }
+        before += static_cast<double>(group.size());
+      });
     }
   }
-  const double total = std::max(sum(size), 1e-300);
-  for (std::size_t k = 0; k < num; ++k) {
-    start.weights[k] = (size[k] + 1e-3 * total) / (total * (1.0 + 1e-3 * static_cast<double>(num)));
+  for (std::size_t k = 0; k < num; ++k)
     for (std::size_t i = 0; i < n; ++i)
-      start.utilities[k * n + i] = std::log((wins[k * n + i] + 1.0) / (std::max(0.0, losses[k * n + i] + unlisted[k]) + 1.0));
-  }
+      result.of_items[k * n + i] = std::log((wins[k * n + i] + 1.0) / (std::max(0.0, losses[k * n + i] + unlisted[k]) + 1.0));
+  return result;
+}
+
+void set_weights(const LogOdds& odds, Parameters& start) {
+  const std::size_t num = start.num_components();
+  const double total = std::max(sum(odds.size), 1e-300);
+  for (std::size_t k = 0; k < num; ++k)
+    start.weights[k] = (odds.size[k] + 1e-3 * total) / (total * (1.0 + 1e-3 * static_cast<double>(num)));
+}
+
+}  // namespace
+
+Parameters labelled_start(const Objective& objective, std::span<const std::uint32_t> labels) {
+  Parameters start(objective.num_components(), objective.num_items());
+  LogOdds odds = log_odds(objective.data(), objective.num_components(),
+                          [&](std::size_t i, std::size_t k) { return labels[i] == k ? 1.0 : 0.0; });
+  set_weights(odds, start);
+  start.utilities = std::move(odds.of_items);
   start.center_all();
   start.ties = initial_ties(objective);
+  return start;
+}
+
+double mean_choice(const Objective& objective) {
+  const Dataset& data = objective.data();
+  double choices = 0.0, chosen = 0.0;
+  for (std::size_t i = 0; i < data.rankings.size(); ++i) {
+    const RankingView ranking = data.rankings[i];
+    std::size_t left = data.unranked == Unranked::last ? data.num_items() : ranking.size();
+    ranking.for_each_group([&](std::span<const ItemId> group) {
+      if (group.size() < left) {
+        choices += data.rankings.weight(i);
+        chosen += data.rankings.weight(i) * static_cast<double>(group.size());
+      }
+      left -= group.size();
+    });
+  }
+  return choices > 0.0 ? chosen / choices : 1.0;
+}
+
+Parameters regrouped_start(const Objective& objective, std::span<const std::uint32_t> labels, const Parameters& fit,
+                           std::span<const double> memberships) {
+  const Dataset& data = objective.data();
+  const std::size_t num = objective.num_components(), before = fit.num_components(), n = objective.num_items();
+  const LogOdds now = log_odds(data, num, [&](std::size_t i, std::size_t k) { return labels[i] == k ? 1.0 : 0.0; });
+  const LogOdds then = log_odds(data, before, [&](std::size_t i, std::size_t h) { return memberships[i * before + h]; });
+  std::vector<double> common(num * before, 0.0);
+  for (std::size_t i = 0; i < data.rankings.size(); ++i)
+    for (std::size_t h = 0; h < before; ++h)
+      common[labels[i] * before + h] += data.rankings.weight(i) * memberships[i * before + h];
+  const double stretch = mean_choice(objective);
+  Parameters start(num, n);
+  set_weights(now, start);
+  for (std::size_t k = 0; k < num; ++k) {
+    if (!(now.size[k] > 0.0)) {  // nobody: as the largest group had it
+      const auto largest = static_cast<std::size_t>(std::ranges::max_element(fit.weights) - fit.weights.begin());
+      std::ranges::copy(fit.component(largest), start.component(k).begin());
+      continue;
+    }
+    for (std::size_t i = 0; i < n; ++i) {
+      double utility = stretch * now.of_items[k * n + i];
+      for (std::size_t h = 0; h < before; ++h)
+        utility += common[k * before + h] / now.size[k] * (fit.utilities[h * n + i] - stretch * then.of_items[h * n + i]);
+      start.utilities[k * n + i] = utility;
+    }
+  }
+  start.ties = fit.ties;
   return start;
 }
 

@@ -25,7 +25,7 @@ class TiedWalk {
       const auto utilities = parameters.component(k);
       const double largest = *std::ranges::max_element(utilities);
       auto& logs = log_worths_.emplace_back();
-      for (const double utility : utilities) logs.push_back(std::max(utility - largest, -max_spread));
+      for (const double utility : utilities) logs.push_back(std::max(utility - largest, -tie_spread));
       sweeps_.emplace_back(objective.tie_orders(), n_).fill_powers(logs, powers_.emplace_back());
     }
   }
