@@ -349,7 +349,9 @@ void finish_plain(Fit& fit, const Objective& objective, Solution solution) {
                       k + 1, list_items(data, result.unbounded[k])));
     }
   }
-  limit_spread(parameters, objective.by_voter() ? narrow_spread : objective.has_ties() ? tie_spread : max_spread);  // such items are flagged above
+  limit_spread(parameters, objective.by_voter()   ? narrow_spread
+                           : objective.has_ties() ? tie_spread
+                                                  : max_spread);  // such items are flagged above
   center_on_references(pieces, parameters);
   if (options.bootstrap > 0 && fit.whole() && objective.total_weight() > 0.0)
     keep_bootstrap(fit, bootstrap_plain(objective, fit.known, parameters, pieces, options, fit.run, result.stop_reason));
