@@ -24,9 +24,9 @@ LONG = {"family": "dpm", "options": {"sweeps": "100000000"}}
 
 class Attacks(unittest.TestCase):
     def setUp(self):
-        room = tempfile.TemporaryDirectory()
-        self.addCleanup(room.cleanup)  # the last of all: servers end first, and write no more
-        self.folder = pathlib.Path(room.name) / "project"
+        self.room = tempfile.TemporaryDirectory()
+        self.addCleanup(self.room.cleanup)  # the last of all: servers end first, and write no more
+        self.folder = pathlib.Path(self.room.name) / "project"
 
     def serve(self, *flags):
         server = Server(SERVE, self.folder, *flags)
