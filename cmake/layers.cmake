@@ -32,7 +32,8 @@ endif()
 # A source that reads itself again for every instruction set cannot share a compilation with others.
 # The list of families stands alone, so that a program may bring its own.
 set_source_files_properties(${PROJECT_SOURCE_DIR}/src/caucus/infer/pl_mixture/kernel.cc ${PROJECT_SOURCE_DIR}/src/caucus/infer/pl_mixture/tie_kernel.cc
-  ${PROJECT_SOURCE_DIR}/src/caucus/infer/dp_mallows/score.cc
+  ${PROJECT_SOURCE_DIR}/src/caucus/infer/dp_mallows/score.cc ${PROJECT_SOURCE_DIR}/src/caucus/model/race.cc
+  ${PROJECT_SOURCE_DIR}/src/caucus/base/word_stream.cc
   ${PROJECT_SOURCE_DIR}/src/caucus/service/families.cc
   PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 
@@ -49,7 +50,11 @@ function(caucus_layer name)
   add_library(caucus_${name} STATIC ${sources})
   target_sources(caucus_${name} PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR}/src FILES ${headers})
   add_library(caucus::${name} ALIAS caucus_${name})
-  set_target_properties(caucus_${name} PROPERTIES EXPORT_NAME ${name} UNITY_BUILD ${CAUCUS_UNITY} UNITY_BUILD_BATCH_SIZE 40)
+  set(unity ${CAUCUS_UNITY})
+  if(name IN_LIST CAUCUS_APART)
+    set(unity OFF)
+  endif()
+  set_target_properties(caucus_${name} PROPERTIES EXPORT_NAME ${name} UNITY_BUILD ${unity} UNITY_BUILD_BATCH_SIZE 40)
   target_link_libraries(caucus_${name} PUBLIC caucus_flags)
   if(name IN_LIST hardened_layers)
     target_compile_options(caucus_${name} PRIVATE ${CAUCUS_HARDENING})
@@ -81,7 +86,9 @@ target_link_libraries(caucus_infer PUBLIC Eigen3::Eigen)
 # Headers alone: base/simd_dispatch.h says why.
 get_target_property(highway_headers hwy::hwy INTERFACE_INCLUDE_DIRECTORIES)
 if(highway_headers)
-  target_include_directories(caucus_infer SYSTEM PRIVATE ${highway_headers})
+  foreach(layer base model infer)
+    target_include_directories(caucus_${layer} SYSTEM PRIVATE ${highway_headers})
+  endforeach()
 endif()
 caucus_layer(evaluate infer)
 caucus_layer(service infer evaluate io)

@@ -87,12 +87,13 @@ void run_sample(const Flags& flags, Context& context) {
       if (rankings == nullptr) rankings = std::make_unique<RankingWriter>(flags.out, sample.data);
       rankings->add(sample.data);
     } else {
+      const bool in_one_piece = request.count == flags.request.count;
       const RankingSet& drawn = sample.data.rankings;
-      for (std::size_t i = 0; i < drawn.num_rows(); ++i) {
+      for (std::size_t i = 0; !in_one_piece && i < drawn.num_rows(); ++i) {
         const RankingView ranking = drawn[drawn.row_ranking(i)];
         gathered.append(ranking.items(), drawn.row_weight(i), ranking.group_ends());
       }
-      sample.data.rankings = {};
+      if (!in_one_piece) sample.data.rankings = {};
       all = std::move(sample.data);
     }
     for (const int label : sample.labels) {
@@ -103,7 +104,7 @@ void run_sample(const Flags& flags, Context& context) {
     }
   } while (row < flags.request.count);
   if (!by_line) {
-    all.rankings = gathered.build();
+    if (gathered.num_rows() > 0) all.rankings = gathered.build();
     for (const std::string& lost : write_dataset(all, flags.out, options)) warning(context, "not written: " + lost);
   }
   if (rankings != nullptr) rankings->commit();

@@ -7,9 +7,9 @@
 #include <cmath>
 #include <utility>
 
-namespace caucus {
+#include "caucus/base/draws.h"
 
-__extension__ typedef unsigned __int128 Uint128;
+namespace caucus {
 
 std::array<std::uint32_t, 4> philox4x32_10(std::array<std::uint32_t, 4> counter, std::array<std::uint32_t, 2> key) {
   constexpr std::uint64_t multiplier0 = 0xD2511F53, multiplier1 = 0xCD9E8D57;
@@ -56,14 +56,7 @@ void RandomStream::seek(std::uint64_t drawn) {
   }
 }
 
-std::uint64_t RandomStream::below(std::uint64_t bound) {
-  Uint128 product = static_cast<Uint128>((*this)()) * bound;
-  if (static_cast<std::uint64_t>(product) < bound) {
-    const std::uint64_t threshold = (0 - bound) % bound;
-    while (static_cast<std::uint64_t>(product) < threshold) product = static_cast<Uint128>((*this)()) * bound;
-  }
-  return static_cast<std::uint64_t>(product >> 64);
-}
+std::uint64_t RandomStream::below(std::uint64_t bound) { return draw_below(*this, bound); }
 
 double RandomStream::normal() { return boost::random::normal_distribution<double>()(*this); }
 
@@ -90,19 +83,7 @@ void RandomStream::dirichlet(std::span<const double> concentration, std::span<do
   for (double& value : out) value /= sum;
 }
 
-std::size_t RandomStream::categorical(std::span<const double> weights) {
-  double total = 0.0;
-  for (double weight : weights) total += weight;
-  double left = uniform() * total;
-  std::size_t last_positive = 0;
-  for (std::size_t i = 0; i < weights.size(); ++i) {
-    if (!(weights[i] > 0.0)) continue;
-    last_positive = i;
-    left -= weights[i];
-    if (left < 0.0) return i;
-  }
-  return last_positive;  // rounding only
-}
+std::size_t RandomStream::categorical(std::span<const double> weights) { return draw_categorical(*this, weights); }
 
 std::size_t RandomStream::categorical_log(std::span<const double> log_weights) {
   const double largest = *std::max_element(log_weights.begin(), log_weights.end());

@@ -6,6 +6,8 @@
 #include <set>
 #include <vector>
 
+#include "caucus/base/word_stream.h"
+
 namespace caucus {
 namespace {
 
@@ -36,6 +38,33 @@ TEST(RandomStream, SeekResumesAtTheSameBits) {
     EXPECT_EQ(stream.drawn(), static_cast<std::uint64_t>(before));
     for (int i = 0; i < 5; ++i) EXPECT_EQ(stream(), resumed());
   }
+}
+
+TEST(WordStream, GivesTheWordsOfARandomStream) {
+  for (const std::uint64_t seed : {1ull, 0xfedcba9876543210ull})
+    for (const std::uint64_t index : {5ull, 1ull << 45}) {
+      RandomStream slow(seed, Purpose::sample, index);
+      WordStream fast(seed, Purpose::sample, index);
+      for (int i = 0; i < 1000; ++i) ASSERT_EQ(fast(), slow()) << i;
+      const std::vector<double> weights{0.2, 0.0, 0.5, 0.3};
+      for (int i = 0; i < 50; ++i) {
+        ASSERT_EQ(fast.uniform(), slow.uniform());
+        ASSERT_EQ(fast.categorical(weights), slow.categorical(weights));
+        ASSERT_EQ(fast.below(3), slow.below(3));
+      }
+    }
+}
+
+// From any block on, any even number of words: what is left over after whole registers too.
+TEST(WordStream, BlocksBeginAnywhere) {
+  for (const std::size_t size : {2u, 6u, 16u, 30u, 128u})
+    for (const std::uint64_t block : {0ull, 3ull, (1ull << 32) - 2}) {
+      std::vector<std::uint64_t> words(size);
+      random_words(9, Purpose::chain, 2, block, words);
+      RandomStream stream(9, Purpose::chain, 2);
+      stream.seek(2 * block);
+      for (const std::uint64_t word : words) ASSERT_EQ(word, stream()) << size << " " << block;
+    }
 }
 
 // Moments within 6 standard errors: false-alarm rate below 2e-9 per check.

@@ -2,13 +2,18 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 
 namespace caucus {
 
 // Beyond it every double is a whole number.
 constexpr double largest_count = 0x1p53;
 
-bool is_count(double weight) { return weight == std::floor(weight) && weight < largest_count; }
+bool is_count(double weight) {
+  // By way of an integer: without SSE4 floor() is a call.
+  if (weight > -largest_count && weight < largest_count) return weight == static_cast<double>(static_cast<std::int64_t>(weight));
+  return weight <= -largest_count;
+}
 
 double effective_size(std::span<const double> weights) {
   double largest = 0.0, total = 0.0;

@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
 
 namespace caucus {
 
@@ -11,6 +15,21 @@ std::string_view trimmed(std::string_view text) {
   while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
   return text;
 }
+
+// The first of two letters in [p, end), or the end: sixteen bytes at a time where the processor has such a step.
+const char* find_either(const char* p, const char* end, char a, char b) {
+#if defined(__SSE2__)
+  const __m128i all_a = _mm_set1_epi8(a), all_b = _mm_set1_epi8(b);
+  for (; end - p >= 16; p += 16) {
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+    const int hits = _mm_movemask_epi8(_mm_or_si128(_mm_cmpeq_epi8(bytes, all_a), _mm_cmpeq_epi8(bytes, all_b)));
+    if (hits != 0) return p + std::countr_zero(static_cast<unsigned>(hits));
+  }
+#endif
+  while (p < end && *p != a && *p != b) ++p;
+  return p;
+}
+
 }  // namespace
 
 void CsvReader::quoted_cell(std::size_t line_begin) {
@@ -60,7 +79,8 @@ bool CsvReader::next() {
         quoted_cell(line_begin);
       } else {
         const std::size_t begin = position_;
-        while (position_ < text_.size() && text_[position_] != delimiter_ && text_[position_] != '\n') ++position_;
+        const char* const stop = find_either(text_.data() + begin, text_.data() + text_.size(), delimiter_, '\n');
+        position_ = static_cast<std::size_t>(stop - text_.data());
         std::string_view cell = text_.substr(begin, position_ - begin);
         if (cell.ends_with('\r') && (position_ == text_.size() || text_[position_] == '\n')) cell.remove_suffix(1);
         cells_.push_back({trimmed(cell), begin - line_begin + 1});

@@ -51,6 +51,33 @@ TEST(RoundTrip, JsonLinesLoseNothing) {
   }
 }
 
+// Rows that are written fast and those that are not take turns: ties, weights, numbers too large to stand ready, long rows.
+TEST(RoundTrip, NumberedRowsAreWrittenInTheirOrder) {
+  constexpr std::size_t n = 100'005;
+  Dataset data;
+  for (std::size_t i = 0; i < n; ++i) data.items.push_back(std::to_string(i));
+  RankingSetBuilder builder;
+  builder.append(std::vector<ItemId>{0, 9, 99'998, 99'999, 100'004});
+  builder.append(std::vector<ItemId>{3, 5, 4}, 2.5, std::vector<std::uint8_t>{1, 0, 1});
+  builder.append(std::vector<ItemId>{8}, 12.0);
+  std::vector<ItemId> all(n);
+  for (std::size_t i = 0; i < n; ++i) all[i] = static_cast<ItemId>(n - 1 - i);
+  builder.append(all);
+  builder.append(std::vector<ItemId>{8}, 0.125);
+  data.rankings = builder.build();
+  std::string rows = "1: 1,10,99999,100000,100005\n2.5: 4,{5,6}\n12: 9\n1: ",
+              old = "1,1,10,99999,100000,100005\n2.5,4,{5,6}\n12,9\n1,";
+  for (std::string* text : {&rows, &old}) {
+    for (std::size_t i = 0; i < n; ++i) *text += std::to_string(n - i) + (i + 1 < n ? "," : "\n");
+    *text += text == &rows ? "0.125: 9\n" : "0.125,9\n";
+  }
+  const std::string text = format_dataset(data, "x.toi");
+  EXPECT_TRUE(text.ends_with("\n" + rows));
+  WriteOptions to;
+  to.format = Format::preflib_old;
+  EXPECT_TRUE(format_dataset(data, "x.toi", to).ends_with(",4\n" + old));
+}
+
 TEST(RoundTrip, EveryFormatHoldsPlainBallots) {
   for (const FormatInfo& info : formats()) {
     if (info.format == Format::csv_pairwise) continue;

@@ -2,8 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
+#include <cstring>
 
 #include "caucus/base/error.h"
 #include "caucus/io/readers.h"
@@ -68,19 +70,6 @@ void lose_names(std::size_t num_changed, std::string_view what, Lost& lost) {
 
 // "1,{2,3}" with the numbers of the file, from 1.
 void append_groups(std::string& out, RankingView ranking) {
-  if (!ranking.has_ties()) {
-    // Most rankings, so straight into the text: room for the longest numbers, and back to what was written.
-    constexpr std::size_t longest = 11;
-    const std::size_t before = out.size();
-    out.resize(before + ranking.size() * longest);
-    char *at = out.data() + before, *const end = out.data() + out.size();
-    for (std::size_t i = 0; i < ranking.size(); ++i) {
-      if (i > 0) *at++ = ',';
-      at = std::to_chars(at, end, ranking[i] + std::uint64_t{1}).ptr;
-    }
-    out.resize(static_cast<std::size_t>(at - out.data()));
-    return;
-  }
   bool first = true;
   ranking.for_each_group([&](std::span<const ItemId> group) {
     if (!first) out += ',';
@@ -92,6 +81,89 @@ void append_groups(std::string& out, RankingView ranking) {
     }
     if (group.size() > 1) out += '}';
   });
+}
+
+// Rows of weight, separator and items. The numbers of the items stand ready with the comma before them, and are copied eight bytes
+// at a time into a piece of text of its own.
+class NumberedRows {
+ public:
+  // `before_first`: what stands in the place of the first item's comma; `separator` before that.
+  NumberedRows(TextSink& sink, std::size_t num_items, std::string separator, char before_first)
+      : sink_(sink), separator_(std::move(separator)), before_first_(before_first) {
+    for (std::size_t i = 0; i < std::min(num_items, most_ready); ++i) {
+      Ready& ready = ready_.emplace_back();
+      ready[0] = ',';
+      ready[7] = static_cast<char>(std::to_chars(&ready[1], &ready[7], i + 1).ptr - ready.data());
+    }
+  }
+
+  void add(double weight, RankingView ranking) {
+    if (ranking.has_ties() || ranking.size() == 0) return add_slowly(weight, ranking);
+    if (const std::size_t longest = longest_weight + separator_.size() + ranking.size() * longest_item + 8;
+        piece_.size() - used_ < longest) {
+      flush();
+      if (piece_.size() < longest) piece_.resize(std::max(least_piece, longest));
+    }
+    put_weight(weight);
+    used_ = static_cast<std::size_t>(std::ranges::copy(separator_, piece_.data() + used_).out - piece_.data());
+    char *const begin = piece_.data() + used_, *at = begin;
+    for (const ItemId item : ranking.items()) {
+      if (item < ready_.size()) [[likely]] {
+        std::memcpy(at, ready_[item].data(), sizeof(Ready));
+        at += ready_[item][7];
+      } else {
+        *at = ',';
+        at = std::to_chars(at + 1, at + longest_item, item + std::uint64_t{1}).ptr;
+      }
+    }
+    *begin = before_first_;
+    *at++ = '\n';
+    used_ = static_cast<std::size_t>(at - piece_.data());
+  }
+  // Everything added so far is in the sink.
+  void flush() {
+    sink_.buffer().append(piece_.data(), used_);
+    used_ = 0;
+    sink_.checkpoint();
+  }
+
+ private:
+  using Ready = std::array<char, 8>;  // the text, and its length in the last byte
+  static constexpr std::size_t most_ready = 100'000, longest_item = 12, longest_weight = 40, least_piece = std::size_t{1} << 16;
+
+  void put_weight(double weight) {
+    if (weight == 1.0) {
+      piece_[used_++] = '1';
+      return;
+    }
+    number_.clear();
+    append_number(number_, weight);
+    std::ranges::copy(number_, piece_.data() + used_);
+    used_ += number_.size();
+  }
+  void add_slowly(double weight, RankingView ranking) {
+    flush();
+    std::string& out = sink_.buffer();
+    append_number(out, weight);
+    out += separator_;
+    out += before_first_;
+    append_groups(out, ranking);
+    out += '\n';
+  }
+
+  TextSink& sink_;
+  std::string separator_, number_;
+  char before_first_;
+  std::vector<Ready> ready_;
+  std::vector<char> piece_;
+  std::size_t used_ = 0;
+};
+
+void write_rows(const RankingSet& rankings, std::size_t num_items, std::string separator, char before_first, TextSink& sink) {
+  NumberedRows rows(sink, num_items, std::move(separator), before_first);
+  for (std::size_t row = 0; row < rankings.num_rows(); ++row)
+    rows.add(rankings.row_weight(row), rankings[rankings.row_ranking(row)]);
+  rows.flush();
 }
 
 std::size_t count_groups(RankingView ranking) {
@@ -183,13 +255,13 @@ void write_preflib(const Dataset& data, TextSink& sink, const std::string& file_
     sink.checkpoint();
   }
   lose_names(num_changed, "line breaks or blanks at the ends", lost);
+  if (!categories) return write_rows(rankings, data.num_items(), ":", ' ', sink);
   for (std::size_t row = 0; row < rankings.num_rows(); ++row) {
     const RankingView ranking = rankings[rankings.row_ranking(row)];
     append_number(out, rankings.row_weight(row));
     out += ": ";
     append_groups(out, ranking);
-    if (categories)
-      for (std::size_t i = count_groups(ranking); i < num_categories; ++i) out += i == 0 ? "{}" : ",{}";
+    for (std::size_t i = count_groups(ranking); i < num_categories; ++i) out += i == 0 ? "{}" : ",{}";
     out += '\n';
     sink.checkpoint();
   }
@@ -212,13 +284,7 @@ void write_preflib_old(const Dataset& data, TextSink& sink, Lost& lost) {
   out += ',';
   append_number(out, rankings.total_weight());
   out += fmt::format(",{}\n", rankings.size());
-  for (std::size_t row = 0; row < rankings.num_rows(); ++row) {
-    append_number(out, rankings.row_weight(row));
-    out += ',';
-    append_groups(out, rankings[rankings.row_ranking(row)]);
-    out += '\n';
-    sink.checkpoint();
-  }
+  write_rows(rankings, data.num_items(), "", ',', sink);
 }
 
 void write_blt(const Dataset& data, TextSink& sink, Lost& lost) {

@@ -16,24 +16,40 @@ struct Contingency {
   std::vector<double> cells;  // the non-zero ones
 };
 
+// Counts of all cells where they are few. An increment waits for the one before it in the same cell, so neighbours count apart.
+void count_cells(std::span<const std::uint32_t> a, std::span<const std::uint32_t> b, Contingency& table) {
+  const std::size_t columns = table.columns.size(), cells = table.rows.size() * columns;
+  constexpr std::size_t apart = 4;
+  std::vector<std::uint32_t> counts(apart * cells);
+  std::size_t i = 0;
+  for (; i + apart <= a.size(); i += apart)
+    for (std::size_t u = 0; u < apart; ++u) ++counts[u * cells + a[i + u] * columns + b[i + u]];
+  for (; i < a.size(); ++i) ++counts[a[i] * columns + b[i]];
+  table.cells.resize(cells);
+  for (std::size_t row = 0; row < table.rows.size(); ++row)
+    for (std::size_t column = 0; column < columns; ++column) {
+      double& cell = table.cells[row * columns + column];
+      for (std::size_t u = 0; u < apart; ++u) cell += counts[u * cells + row * columns + column];
+      table.rows[row] += cell;
+      table.columns[column] += cell;
+    }
+}
+
 Contingency cross(std::span<const std::uint32_t> a, std::span<const std::uint32_t> b) {
   Contingency table;
   if (a.empty()) return table;
-  const std::size_t rows = std::size_t{*std::max_element(a.begin(), a.end())} + 1;
-  const std::size_t columns = std::size_t{*std::max_element(b.begin(), b.end())} + 1;
-  table.rows.resize(rows);
-  table.columns.resize(columns);
+  table.rows.resize(std::size_t{*std::max_element(a.begin(), a.end())} + 1);
+  table.columns.resize(std::size_t{*std::max_element(b.begin(), b.end())} + 1);
+  if (table.rows.size() * table.columns.size() <= std::max<std::size_t>(a.size() * 8, 4096)) {
+    count_cells(a, b, table);
+    return table;
+  }
   for (std::uint32_t label : a) table.rows[label] += 1.0;
   for (std::uint32_t label : b) table.columns[label] += 1.0;
-  if (rows * columns <= std::max<std::size_t>(a.size() * 8, 4096)) {
-    table.cells.resize(rows * columns);
-    for (std::size_t i = 0; i < a.size(); ++i) table.cells[a[i] * columns + b[i]] += 1.0;
-  } else {
-    std::unordered_map<std::uint64_t, double> sparse;
-    for (std::size_t i = 0; i < a.size(); ++i) sparse[std::uint64_t{a[i]} * columns + b[i]] += 1.0;
-    for (const auto& [key, count] : sparse) table.cells.push_back(count);
-    std::sort(table.cells.begin(), table.cells.end());  // a sum that does not depend on the hash
-  }
+  std::unordered_map<std::uint64_t, double> sparse;
+  for (std::size_t i = 0; i < a.size(); ++i) sparse[std::uint64_t{a[i]} * table.columns.size() + b[i]] += 1.0;
+  for (const auto& [key, count] : sparse) table.cells.push_back(count);
+  std::sort(table.cells.begin(), table.cells.end());  // a sum that does not depend on the hash
   return table;
 }
 

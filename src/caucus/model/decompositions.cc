@@ -24,6 +24,12 @@ Directions symmetric_eigenvectors(const Eigen::MatrixXd& matrix) {
   return {solver.eigenvalues(), solver.eigenvectors()};
 }
 
+Eigen::VectorXd tridiagonal_eigenvalues(const Eigen::VectorXd& diagonal, const Eigen::VectorXd& next) {
+  Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver;
+  solver.computeFromTridiagonal(diagonal, next, Eigen::EigenvaluesOnly);
+  return solver.eigenvalues();
+}
+
 Directions left_singular_vectors(const Eigen::MatrixXd& matrix) {
   const Eigen::JacobiSVD<Eigen::MatrixXd> svd(matrix, Eigen::ComputeThinU);
   return {svd.singularValues(), svd.matrixU()};

@@ -31,7 +31,9 @@ struct Directions {
 };
 
 Directions symmetric_eigenvectors(const Eigen::MatrixXd& matrix);  // smallest value first
-Directions left_singular_vectors(const Eigen::MatrixXd& matrix);   // largest value first
+// Of the symmetric matrix with this diagonal and the numbers next to it.
+Eigen::VectorXd tridiagonal_eigenvalues(const Eigen::VectorXd& diagonal, const Eigen::VectorXd& next);  // smallest first
+Directions left_singular_vectors(const Eigen::MatrixXd& matrix);                                        // largest value first
 
 // An orthonormal basis of the columns, of which there are to be no more than rows.
 Eigen::MatrixXd orthonormal_basis(const Eigen::MatrixXd& matrix);

@@ -133,23 +133,30 @@ std::vector<double> hamming_log_counts(std::size_t n) {
 struct Moments {
   double log_z, mean, variance;
 };
-Moments moments(std::span<const double> log_count, double theta) {
+Moments moments(std::span<const DistanceCount> counts, double theta) {
   double largest = -infinity, mode = 0.0;
-  for (std::size_t d = 0; d < log_count.size(); ++d)
-    if (const double value = log_count[d] - theta * static_cast<double>(d); value > largest)
-      largest = value, mode = static_cast<double>(d);
-  // About the mode, so that the variance does not cancel. Every second count of Spearman's distance is zero.
+  for (const auto& [distance, log_count] : counts)
+    if (const double value = log_count - theta * distance; value > largest) largest = value, mode = distance;
+  // About the mode, so that the variance does not cancel.
   double z = 0.0, first = 0.0, second = 0.0;
-  for (std::size_t d = 0; d < log_count.size(); ++d) {
-    const double value = log_count[d] - theta * static_cast<double>(d) - largest;
-    if (value < -745.0) continue;
-    const double mass = std::exp(value), off = static_cast<double>(d) - mode;
+  for (const auto& [distance, log_count] : counts) {
+    const double value = log_count - theta * distance - largest;
+    if (value < -50.0) continue;
+    const double mass = std::exp(value), off = distance - mode;
     z += mass;
     first += mass * off;
     second += mass * off * off;
   }
   const double shift = first / z;
   return {largest + std::log(z), mode + shift, std::max(0.0, second / z - shift * shift)};
+}
+
+// Every second distance of Spearman's is none.
+std::vector<DistanceCount> counts_of(std::span<const double> log_count) {
+  std::vector<DistanceCount> counts;
+  for (std::size_t d = 0; d < log_count.size(); ++d)
+    if (log_count[d] > -infinity) counts.push_back({static_cast<double>(d), log_count[d]});
+  return counts;
 }
 
 // One Metropolis sweep about the identity: n proposals to swap the ranks of two items.
@@ -242,18 +249,18 @@ DistanceNormalizer::DistanceNormalizer(Distance distance, std::size_t num_items,
     case Distance::cayley:
       return;
     case Distance::hamming:
-      log_count_ = hamming_log_counts(num_items);
+      counts_ = counts_of(hamming_log_counts(num_items));
       return;
     case Distance::ulam:
       if (num_items <= ulam_limit) {
-        log_count_ = ulam_log_counts(num_items);
+        counts_ = counts_of(ulam_log_counts(num_items));
         return;
       }
       break;
     case Distance::spearman:
     case Distance::footrule:
       if (num_items <= subset_limit) {
-        log_count_ = subset_log_counts(distance, num_items);
+        counts_ = counts_of(subset_log_counts(distance, num_items));
         return;
       }
       break;
@@ -269,7 +276,7 @@ double DistanceNormalizer::log_z(double theta) const {
     for (std::size_t j = 2; j <= num_items_; ++j) total += std::log1p(static_cast<double>(j - 1) * std::exp(-theta));
     return total;
   }
-  if (!log_count_.empty()) return moments(log_count_, theta).log_z;
+  if (!counts_.empty()) return moments(counts_, theta).log_z;
   const auto above = std::upper_bound(grid_.begin(), grid_.end(), theta);
   if (above == grid_.end()) {
     // Beyond the grid E d is below half a unit and falls like exp(-theta times the least distance).
@@ -292,7 +299,7 @@ double DistanceNormalizer::mean(double theta) const {
     }
     return total;
   }
-  if (!log_count_.empty()) return moments(log_count_, theta).mean;
+  if (!counts_.empty()) return moments(counts_, theta).mean;
   const auto above = std::upper_bound(grid_.begin(), grid_.end(), theta);
   if (above == grid_.end()) {
     const double least = distance_ == Distance::spearman || distance_ == Distance::footrule ? 2.0 : 1.0;
@@ -313,7 +320,7 @@ double DistanceNormalizer::variance(double theta) const {
     }
     return total;
   }
-  if (!log_count_.empty()) return moments(log_count_, theta).variance;
+  if (!counts_.empty()) return moments(counts_, theta).variance;
   const double step = 1e-3 * std::max(theta, 1e-3);
   return std::max(0.0, (mean(std::max(0.0, theta - step)) - mean(theta + step)) / (theta + step - std::max(0.0, theta - step)));
 }
@@ -325,8 +332,18 @@ double DistanceNormalizer::standard_error(double theta) const {
 }
 
 double DistanceNormalizer::solve_theta(double mean_distance, double guess) const {
+  if (counts_.empty())
+    return solve_decreasing(
+        mean_distance, guess, [this](double theta) { return mean(theta); }, [this](double theta) { return variance(theta); });
+  // The two are asked for at the same theta.
+  double known_theta = -1.0;
+  Moments known{};
+  const auto at = [&](double theta) -> const Moments& {
+    if (theta != known_theta) known = moments(counts_, theta), known_theta = theta;
+    return known;
+  };
   return solve_decreasing(
-      mean_distance, guess, [this](double theta) { return mean(theta); }, [this](double theta) { return variance(theta); });
+      mean_distance, guess, [&](double theta) { return at(theta).mean; }, [&](double theta) { return at(theta).variance; });
 }
 
 void DistanceNormalizer::estimate(double largest_theta, std::uint64_t seed, const std::function<bool()>& stop) {

@@ -28,6 +28,11 @@ inline constexpr std::array<std::string_view, 6> enum_names<Distance>{"kendall",
 std::uint64_t rank_distance(Distance distance, std::span<const std::uint32_t> a, std::span<const std::uint32_t> b);
 std::uint64_t max_distance(Distance distance, std::size_t num_items);
 
+// How many rankings are at a distance, where there are any.
+struct DistanceCount {
+  double distance, log_count;
+};
+
 // log Z(theta), mean and variance of d under the model, for one distance and number of items. Z depends on theta alone.
 //   exact: kendall, cayley, hamming (closed forms); ulam by counts from Schensted's correspondence to n = 60; footrule and spearman
 //   by counts over all rankings (subset sums) to n = 14. Beyond: thermodynamic integration of E d over theta on a grid, E d by
@@ -59,7 +64,7 @@ class DistanceNormalizer {
   Distance distance_;
   std::size_t num_items_;
   bool exact_ = true;
-  std::vector<double> log_count_;  // by distance; -inf where none. Empty: closed form or estimate
+  std::vector<DistanceCount> counts_;  // by distance. Empty: closed form or estimate
   // The estimate: theta grid, mean as found, made to fall, its standard error, running integral.
   std::vector<double> grid_, point_mean_, grid_mean_, grid_error_, grid_log_z_, grid_log_z_error_;
 };

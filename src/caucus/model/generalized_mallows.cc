@@ -85,13 +85,15 @@ GeneralizedMallowsSampler::GeneralizedMallowsSampler(std::vector<ItemId> center,
 void GeneralizedMallowsSampler::draw(RandomStream& stream, std::span<ItemId> out) const {
   const std::size_t n = center_.size();
   if (code_ == Code::s) {
-    std::vector<std::uint32_t> code(out.size());
-    stages_.draw(stream, code);
+    std::vector<std::uint32_t> code(out.size() + StageSampler::beyond);
+    stages_.draw(stream, out.size(), code);
+    code.resize(out.size());
     decode_s(code, center_, out);
     return;
   }
-  std::vector<std::uint32_t> code(n);
-  stages_.draw(stream, code);
+  std::vector<std::uint32_t> code(n + StageSampler::beyond);
+  stages_.draw(stream, n, code);
+  code.resize(n);
   if (out.size() == n) {
     decode_v(code, center_, out);
     return;

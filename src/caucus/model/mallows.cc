@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "caucus/base/word_stream.h"
+
 namespace caucus {
 
 namespace {
@@ -89,12 +91,15 @@ void with_buffer(std::size_t size, Body&& body) {
 MallowsSampler::MallowsSampler(std::vector<ItemId> center, double theta)
     : center_(std::move(center)), stages_(std::vector<double>(center_.size(), theta), center_.size()) {}
 
-void MallowsSampler::draw(RandomStream& stream, std::span<ItemId> out) const {
-  with_buffer(out.size(), [&](std::span<std::uint32_t> code) {
-    stages_.draw(stream, code);
-    decode_s(code, center_, out);
+template <class Stream>
+void MallowsSampler::draw(Stream& stream, std::span<ItemId> out) const {
+  with_buffer(out.size() + StageSampler::beyond, [&](std::span<std::uint32_t> code) {
+    stages_.draw(stream, out.size(), code);
+    decode_s(code.first(out.size()), center_, out);
   });
 }
+template void MallowsSampler::draw(RandomStream&, std::span<ItemId>) const;
+template void MallowsSampler::draw(WordStream&, std::span<ItemId>) const;
 
 void draw_mallows(std::span<const ItemId> center, double theta, RandomStream& stream, std::span<ItemId> out) {
   with_buffer(out.size(), [&](std::span<std::uint32_t> code) {

@@ -48,8 +48,9 @@ std::vector<double> mallows_position_table(double theta, std::size_t num_items);
 class MallowsSampler {
  public:
   MallowsSampler(std::vector<ItemId> center, double theta);
-  // The first out.size() items of a draw.
-  void draw(RandomStream& stream, std::span<ItemId> out) const;
+  // The first out.size() items of a draw, from a RandomStream or a WordStream.
+  template <class Stream>
+  void draw(Stream& stream, std::span<ItemId> out) const;
 
  private:
   std::vector<ItemId> center_;

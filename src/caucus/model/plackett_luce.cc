@@ -11,6 +11,7 @@
 #include "caucus/base/error.h"
 #include "caucus/base/numeric.h"
 #include "caucus/model/plackett_luce_ties.h"
+#include "caucus/model/race.h"
 
 namespace caucus {
 
@@ -144,6 +145,16 @@ void PlackettLuce::sample(RandomStream& random, std::size_t length, std::vector<
 void PlackettLuce::sample_stages(RandomStream& random, std::size_t stages, std::vector<ItemId>& items,
                                  std::vector<std::uint8_t>& group_ends) const {
   sample_choices(random, stages, ties_.empty() ? std::min(stages, num_items()) : num_items(), items, group_ends);
+}
+
+void PlackettLuce::sample_many(std::uint64_t seed, std::span<const std::uint64_t> streams, std::size_t length,
+                               std::span<ItemId* const> out) const {
+  if (!wide_ && num_items() <= Race::most_items) return Race(worths_).run(seed, streams, length, out);
+  for (std::size_t j = 0; j < streams.size(); ++j) {
+    RandomStream random(seed, Purpose::sample, streams[j]);
+    random();
+    race_by_logs(utilities_, random, {out[j], length});
+  }
 }
 
 void PlackettLuce::sample_choices(RandomStream& random, std::size_t most_stages, std::size_t wanted, std::vector<ItemId>& items,

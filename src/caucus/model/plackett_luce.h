@@ -43,6 +43,10 @@ class PlackettLuce {
   // The first `stages` choices of a random ranking, each of one item or of a tie; fewer where the items run out.
   void sample_stages(RandomStream& random, std::size_t stages, std::vector<ItemId>& items,
                      std::vector<std::uint8_t>& group_ends) const;
+  // Many draws of a model without ties: out[j] receives the first `length` items (at most n) of the draw that the stream (seed,
+  // Purpose::sample, streams[j]) makes from its second word on. Ten times as fast as one by one (race.h).
+  void sample_many(std::uint64_t seed, std::span<const std::uint64_t> streams, std::size_t length,
+                   std::span<ItemId* const> out) const;
 
  private:
   // Choices, at most so many, until at least so many items are listed.

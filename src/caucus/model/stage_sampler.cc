@@ -4,15 +4,20 @@
 #include <bit>
 #include <cmath>
 
+#include "caucus/base/word_stream.h"
+
 namespace caucus {
 
-std::uint32_t draw_stage(double theta, std::size_t m, RandomStream& stream) {
+template <class Stream>
+std::uint32_t draw_stage(double theta, std::size_t m, Stream& stream) {
   if (m <= 1) return 0;
   if (theta == 0.0) return static_cast<std::uint32_t>(stream.below(m));
   const double size = static_cast<double>(m);
   const double v = std::log1p(stream.uniform() * std::expm1(-size * theta)) / -theta;
   return static_cast<std::uint32_t>(std::min(v, size - 1.0));
 }
+template std::uint32_t draw_stage(double, std::size_t, RandomStream&);
+template std::uint32_t draw_stage(double, std::size_t, WordStream&);
 
 StageSampler::StageSampler(std::span<const double> theta, std::size_t num_items)
     : num_items_(num_items), theta_(theta.begin(), theta.end()) {
@@ -37,11 +42,17 @@ StageSampler::StageSampler(std::span<const double> theta, std::size_t num_items)
 }
 
 void StageSampler::build(Group& group) {
-  group.begin = entries_.size();
+  group.begin = columns_.size();
   group.bits = static_cast<unsigned>(std::bit_width(group.size - 1));
   const std::size_t columns = std::size_t{1} << group.bits;
-  entries_.resize(group.begin + columns);
-  digits_.resize(group.begin + columns);
+  columns_.resize(group.begin + columns);
+  below_thresholds_.resize(group.begin + columns);
+  // Of 2^64: the upper bits are compared with those that a draw has left, the others seldom asked for.
+  const auto set = [&](std::size_t e, std::uint64_t threshold, std::uint32_t alias) {
+    columns_[group.begin + e].threshold = static_cast<std::uint32_t>(threshold >> (32 + group.bits));
+    columns_[group.begin + e].alias = alias;
+    below_thresholds_[group.begin + e] = threshold << (32 - group.bits);
+  };
   std::vector<double> mass(columns, 0.0);
   double total = 0.0;
   for (std::size_t e = 0; e < group.size; ++e) {
@@ -51,7 +62,7 @@ void StageSampler::build(Group& group) {
       const std::size_t size = num_items_ - group.first - i;
       const std::size_t digit = rest % size;
       rest /= size;
-      digits_[group.begin + e][i] = static_cast<std::uint16_t>(digit);
+      columns_[group.begin + e].digits[i] = static_cast<std::uint8_t>(digit);
       exponent -= theta_[group.first + i] * static_cast<double>(digit);
     }
     total += mass[e] = std::exp(exponent);
@@ -63,12 +74,15 @@ void StageSampler::build(Group& group) {
   for (std::size_t e = 0; e < columns; ++e) {
     mass[e] *= scale;
     (mass[e] < 1.0 ? small : large).push_back(static_cast<std::uint32_t>(e));
-    entries_[group.begin + e] = e < group.size ? Entry{~std::uint64_t{0}, static_cast<std::uint32_t>(e)} : Entry{0, largest};
+    if (e < group.size)
+      set(e, ~std::uint64_t{0}, static_cast<std::uint32_t>(e));
+    else
+      set(e, 0, largest);
   }
   while (!small.empty() && !large.empty()) {
     const std::uint32_t poor = small.back(), rich = large.back();
     small.pop_back();
-    entries_[group.begin + poor] = {static_cast<std::uint64_t>(mass[poor] * 0x1p64), rich};
+    set(poor, static_cast<std::uint64_t>(mass[poor] * 0x1p64), rich);
     mass[rich] -= 1.0 - mass[poor];
     if (mass[rich] < 1.0) {
       large.pop_back();
@@ -77,32 +91,35 @@ void StageSampler::build(Group& group) {
   }
 }
 
-void StageSampler::draw(RandomStream& stream, std::span<std::uint32_t> out) const {
-  const std::size_t wanted = std::min(out.size(), num_items_);
+template <class Stream>
+void StageSampler::draw(Stream& stream, std::size_t count, std::span<std::uint32_t> out) const {
+  const std::size_t wanted = std::min(count, num_items_);
   std::uint64_t word = 0;
   bool half_left = false;
   for (const Group& group : groups_) {
     if (group.first >= wanted) return;
-    const std::size_t count = std::min(group.count, wanted - group.first);
     if (group.size == 0) {
-      for (std::size_t i = 0; i < count; ++i)
-        out[group.first + i] = draw_stage(theta_[group.first + i], num_items_ - group.first - i, stream);
+      for (std::size_t j = group.first; j < std::min(group.first + group.count, wanted); ++j)
+        out[j] = draw_stage(theta_[j], num_items_ - j, stream);
       continue;
     }
     word = half_left ? word >> 32 : stream();
     half_left = !half_left;
     const auto random = static_cast<std::uint32_t>(word);
     const unsigned fraction_bits = 32 - group.bits;
-    std::size_t e = group.begin + (random >> fraction_bits);
-    const Entry& entry = entries_[e];
-    const std::uint64_t fraction = random & ((std::uint64_t{1} << fraction_bits) - 1),
-                        threshold = entry.threshold >> (64 - fraction_bits);
-    bool own = fraction < threshold;
-    if (fraction == threshold) own = stream() < entry.threshold << fraction_bits;
-    e = own ? e : group.begin + entry.alias;
-    for (std::size_t i = 0; i < count; ++i) out[group.first + i] = digits_[e][i];
+    const std::uint32_t place = random >> fraction_bits, fraction = random & ((std::uint32_t{1} << fraction_bits) - 1);
+    const Column& column = columns_[group.begin + place];
+    bool own = fraction < column.threshold;
+    if (fraction == column.threshold) [[unlikely]]
+      own = stream() < below_thresholds_[group.begin + place];
+    // Without a branch, which nothing could foresee.
+    const std::uint32_t keep = 0 - static_cast<std::uint32_t>(own);
+    const Column& chosen = columns_[group.begin + ((place & keep) | (column.alias & ~keep))];
+    for (std::size_t i = 0; i < beyond; ++i) out[group.first + i] = chosen.digits[i];
   }
   if (wanted == num_items_ && wanted > 0) out[wanted - 1] = 0;
 }
+template void StageSampler::draw(RandomStream&, std::size_t, std::span<std::uint32_t>) const;
+template void StageSampler::draw(WordStream&, std::size_t, std::span<std::uint32_t>) const;
 
 }  // namespace caucus
