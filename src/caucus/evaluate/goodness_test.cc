@@ -121,7 +121,7 @@ TEST_P(GoodnessOfAFit, RefittedPValuesAreUniform) {
   std::map<std::string, std::vector<double>> refitted, plain;
   for (int trial = 0; trial < trials; ++trial) {
     options.seed = static_cast<std::uint64_t>(10 + trial);
-    const Dataset data = ballots(truth, 120, 5000 + static_cast<std::uint64_t>(trial), GetParam());
+    const Dataset data = ballots(truth, 120, 7000 + static_cast<std::uint64_t>(trial), GetParam());
     const Goodness goodness = goodness_of_fit_refitted(truth, refit, data, options);
     EXPECT_TRUE(goodness.refitted);
     EXPECT_EQ(goodness.replicates, 19);

@@ -7,10 +7,12 @@
 #include <cmath>
 
 #include "caucus/base/error.h"
+#include "caucus/base/numeric.h"
 #include "caucus/base/renamed_options.h"
 #include "caucus/data/folds.h"
 #include "caucus/infer/stopping.h"
 #include "caucus/infer/tasks.h"
+#include "caucus/result/monte_carlo_scores.h"
 #include "caucus/service/checkpoints.h"
 #include "caucus/service/families.h"
 #include "caucus/service/fit.h"
@@ -55,12 +57,14 @@ class FoldObserver : public Observer, public StopSource {
 struct Fold {
   std::vector<double> log_prob, weight;
   double groups = 0.0;
+  double monte_carlo_error = 0.0;  // of the weighted sum of log_prob
   int at_largest = 0;
   bool interrupted = false, out_of_time = false;
   std::string refused;
 };
 auto parts(IsA<Fold> auto& fold) {
-  return std::tie(fold.log_prob, fold.weight, fold.groups, fold.at_largest, fold.interrupted, fold.out_of_time, fold.refused);
+  return std::tie(fold.log_prob, fold.weight, fold.groups, fold.monte_carlo_error, fold.at_largest, fold.interrupted,
+                  fold.out_of_time, fold.refused);
 }
 
 Fold run_fold(const Contender& contender, const Split& split, const std::vector<int>& candidates, bool choose, const Run& run) {
@@ -97,6 +101,8 @@ Fold run_fold(const Contender& contender, const Split& split, const std::vector<
     fold.log_prob = std::move(scores.log_prob);
     fold.weight = std::move(scores.weight);
     fold.groups = static_cast<double>(outcome.model->num_components());
+    if (const auto* by_draws = dynamic_cast<const MonteCarloScores*>(outcome.model.get()))
+      fold.monte_carlo_error = by_draws->loglik_error(split.test, run.threads);
   } catch (const DataError& refusal) {
     fold.refused = refusal.what();
   }
@@ -137,6 +143,7 @@ Scored run_contender(const Contender& contender, const std::vector<Split>& split
   const auto folds = run_tasks<Fold>({1, run.ranks, run.journal}, splits.size(), body,
                                      [](const Fold& fold) { return !fold.interrupted && !fold.out_of_time; });
   bool out_of_time = false;
+  double error_squared = 0.0;
   for (const std::optional<Fold>& fold : folds) {
     if (!fold) continue;
     if (!fold->refused.empty() && !result.row.refused) result.row.refused = fold->refused;
@@ -144,6 +151,7 @@ Scored run_contender(const Contender& contender, const std::vector<Split>& split
     out_of_time = out_of_time || fold->out_of_time;
     result.row.folds_at_largest += fold->at_largest;
     result.row.groups += fold->groups / static_cast<double>(splits.size());
+    error_squared += fold->monte_carlo_error * fold->monte_carlo_error;
     result.scores.log_prob.insert(result.scores.log_prob.end(), fold->log_prob.begin(), fold->log_prob.end());
     result.scores.weight.insert(result.scores.weight.end(), fold->weight.begin(), fold->weight.end());
   }
@@ -157,6 +165,7 @@ Scored run_contender(const Contender& contender, const std::vector<Split>& split
   if (!result.row.refused) {
     result.row.heldout_mean = result.scores.mean();
     result.row.heldout_se = result.scores.standard_error();
+    if (error_squared > 0.0) result.row.monte_carlo_error = std::sqrt(error_squared) / sum(result.scores.weight);
     if (!std::isfinite(result.row.heldout_mean)) result.row.refused = "gives some held-out ballots probability zero";
   }
   return result;
@@ -260,6 +269,11 @@ Comparison compare(const Dataset& data, const CompareRequest& request, const Run
     comparison.note += fmt::format(
         "{}The largest number of groups offered was chosen by {}; with more, as in -k 1..12 or pl:1..12, it may predict better.",
         comparison.note.empty() ? "" : "\n", wanting);
+  for (const Scored& one : scored)
+    if (!one.row.refused && one.row.monte_carlo_error)
+      comparison.note +=
+          fmt::format("{}The scores of {} are means over draws, which leave an error of {:.2g} in its held-out mean.",
+                      comparison.note.empty() ? "" : "\n", one.row.label, *one.row.monte_carlo_error);
   for (Scored& one : scored) {
     if (!one.row.refused) one.row.behind_best = paired_difference(scored.front().scores, one.scores);
     comparison.table.push_back(std::move(one.row));

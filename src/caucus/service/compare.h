@@ -40,11 +40,12 @@ struct CompareRow {
   std::optional<std::string> refused;  // why it is not compared
   bool unfinished = false;             // because the time limit came first
   double heldout_mean = 0.0, heldout_se = 0.0;
-  PairedDifference behind_best;      // the best one's mean minus this one's, ballot by ballot
-  double groups = 0.0;               // mean number of groups over the folds
-  int folds_at_largest = 0;          // folds on which the largest K offered was chosen: more might do better
-  double seconds = 0.0;              // fitting and scoring, all folds
-  std::optional<double> peak_bytes;  // of the whole process while this one ran
+  std::optional<double> monte_carlo_error;  // of heldout_mean, where scores are means over draws
+  PairedDifference behind_best;             // the best one's mean minus this one's, ballot by ballot
+  double groups = 0.0;                      // mean number of groups over the folds
+  int folds_at_largest = 0;                 // folds on which the largest K offered was chosen: more might do better
+  double seconds = 0.0;                     // fitting and scoring, all folds
+  std::optional<double> peak_bytes;         // of the whole process while this one ran
 };
 
 struct Comparison {

@@ -24,6 +24,7 @@ CompareRow compared_row(const RecordView& record) {
   row.heldout_se = record.maybe_number("heldout_se").value_or(0.0);
   row.behind_best = {record.maybe_number("behind_best").value_or(0.0), record.maybe_number("behind_se").value_or(0.0)};
   row.groups = record.maybe_number("groups").value_or(0.0);
+  row.monte_carlo_error = record.maybe_number("monte_carlo_error");
   row.seconds = record.maybe_number("seconds").value_or(0.0);
   row.peak_bytes = record.maybe_number("peak_bytes");
   return row;
@@ -44,6 +45,7 @@ std::string comparison_text(const Comparison& comparison) {
       one["behind_best"] = row.behind_best.mean;
       one["behind_se"] = row.behind_best.standard_error;
       one["groups"] = row.groups;
+      if (row.monte_carlo_error) one["monte_carlo_error"] = *row.monte_carlo_error;
     }
     one["seconds"] = row.seconds;
     one["peak_bytes"] = row.peak_bytes ? Json(*row.peak_bytes) : Json(nullptr);

@@ -10,6 +10,9 @@
 // Lemma 2 calls the stagewise draw exact. It is not, unless the normalisers of the stages do not depend on what was
 // placed: the draw has density target / (product of stage normalisers). It is therefore used as a
 // Metropolis-Hastings proposal whose log weight is the sum of the log normalisers.
+//
+// Many members of few items are counted once (PlaceCounts): then R is a matrix after all, made in O(t n^2) for each theta, and no
+// draw looks at a member again.
 #pragma once
 
 #include <cstddef>
@@ -27,6 +30,23 @@ namespace caucus::dp_mallows {
 struct Member {
   std::uint32_t ranking;
   double weight;
+};
+
+// How often each item stands at each stage, and how often each other item stands before it there: all that a draw of sigma or its
+// statistics ask of the members. Items by local number.
+class PlaceCounts {
+ public:
+  void clear(std::size_t stages, std::size_t items);
+  void add(std::span<const std::uint32_t> row, double weight);
+  // own[x] = theta at x's stages, before[x * items + k] = that where k comes first: what moving x up, or past k, costs.
+  void weigh(std::span<const double> theta, std::span<double> own, std::span<double> before) const;
+  // S_j and N_j about an order of items; those no member lists (< 0) stand in it too.
+  void statistics(std::span<const std::int32_t> order, std::span<double> sums, std::span<double> counts) const;
+
+ private:
+  std::size_t stages_ = 0, items_ = 0;
+  std::vector<double> own_;     // stage, item
+  std::vector<double> before_;  // stage, item, earlier item
 };
 
 // The rankings of one cluster, indexed by item, with the workspace of the draws. Loaded once per cluster and sweep.
@@ -63,7 +83,13 @@ class CenterSampler {
   };
   template <class Choose>
   double run_stages(std::span<const double> theta, Choose&& choose);
-  void start(std::span<const double> theta);
+  // Both answer what theta is still to be placed.
+  double start(std::span<const double> theta);
+  double start_counted(std::span<const double> theta);
+  double place(std::size_t x, std::span<const double> theta);
+  void weigh(std::span<const double> theta);
+  void index_occurrences();
+  double log_odds_of_swap(std::size_t a, std::size_t b, std::span<const double> theta) const;
   void refresh_blocks();
 
   std::function<bool()> stop_;
@@ -79,6 +105,12 @@ class CenterSampler {
   std::vector<Item> unlisted_;
   std::vector<std::uint32_t> occurrence_offsets_;
   std::vector<Occurrence> occurrences_;
+
+  // Counted members, and what they weigh at weighed_; of the rows only the prior's is kept then.
+  bool counted_ = false;
+  PlaceCounts counts_;
+  std::vector<double> weighed_, own_, before_;
+  mutable std::vector<std::int32_t> local_order_;
 
   // Workspace of a draw: U in blocks with their maxima and sums, so that a stage recomputes what changed.
   std::vector<double> gain_;

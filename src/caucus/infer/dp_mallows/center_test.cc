@@ -171,6 +171,47 @@ TEST(CenterSampler, WeightsAreCopiesAndThePriorIsARanking) {
   EXPECT_EQ(counts, (std::vector<double>{3, 3, 1, 0}));
 }
 
+// Many members are counted, copies of few are not where their weights say so: the same densities, statistics and swaps. Item 6 is
+// never listed, and the prior is a ranking beside the counts.
+TEST(CenterSampler, CountedMembersAreTheMembers) {
+  RandomStream rng(3, Purpose::test, 10);
+  std::vector<std::vector<Item>> rankings;
+  for (int i = 0; i < 6; ++i) {
+    Center random;
+    sample_uniform(6, random, rng);
+    random.order.resize(1 + static_cast<std::size_t>(i) % 5);
+    rankings.push_back(random.order);
+  }
+  const Points points = points_of(7, rankings);
+  std::vector<Member> weighted = all_members(points), copies;
+  for (Member& member : weighted) {
+    member.weight = static_cast<double>(20 + 10 * member.ranking);
+    for (double w = 0.0; w < member.weight; w += 1.0) copies.push_back({member.ranking, 1.0});
+  }
+  const std::vector<double> theta{0.09, 0.04, 0.13, 0.02, 0.05};
+  CenterSampler rows, counted;
+  for (const double strength : {0.0, 0.7}) {
+    rows.load(points, weighted, points[3], strength);
+    counted.load(points, copies, points[3], strength);
+    for (int i = 0; i < 20; ++i) {
+      Center center, other;
+      sample_uniform(7, center, rng);
+      EXPECT_NEAR(counted.log_density(theta, center), rows.log_density(theta, center), 1e-10);
+      EXPECT_NEAR(counted.log_stage_normalizers(theta, center), rows.log_stage_normalizers(theta, center), 1e-10);
+      std::vector<double> sums(5), counts(5), expected_sums(5), expected_counts(5);
+      counted.statistics(center, sums, counts);
+      rows.statistics(center, expected_sums, expected_counts);
+      EXPECT_EQ(sums, expected_sums);
+      EXPECT_EQ(counts, expected_counts);
+      other = center;
+      RandomStream one(4, Purpose::test, static_cast<std::uint64_t>(i)), two(4, Purpose::test, static_cast<std::uint64_t>(i));
+      counted.swap_adjacent(theta, center, one);
+      rows.swap_adjacent(theta, other, two);
+      EXPECT_EQ(center.order, other.order);
+    }
+  }
+}
+
 // Many items: the block arithmetic against the plain formula.
 TEST(CenterSampler, BlocksAgreeWithPlainArithmetic) {
   constexpr std::size_t n = 70;

@@ -15,19 +15,13 @@ namespace {
 constexpr double negligible_score = 45.0;
 }  // namespace
 
-double log_marginal(const Prior& prior, const Cluster& cluster, bool beta) {
+double log_marginal(StageCache& cache, const Cluster& cluster, bool beta) {
+  const Prior& prior = cache.prior();
   double value = 0.0;
-  StageQuadrature quadrature;
   for (std::size_t j = 0; j < cluster.sums.size(); ++j) {
     if (cluster.counts[j] == 0.0) continue;
-    const double a = cluster.prior[j], b = prior.nu();
-    if (beta) {
-      value += log_beta_integral(a + cluster.sums[j], b + cluster.counts[j]);
-    } else {
-      quadrature.build(prior.stage_size(j), a + cluster.sums[j], b + cluster.counts[j]);
-      value += quadrature.log_integral();
-    }
-    value -= prior.log_empty(j, a, beta);
+    const double empty = cluster.prior[j], a = empty + cluster.sums[j], b = prior.nu() + cluster.counts[j];
+    value += (beta ? log_beta_integral(a, b) : cache.log_integral(j, a, b)) - prior.log_empty(j, empty, beta);
   }
   return value;
 }
@@ -47,9 +41,9 @@ Chain::Chain(const Points& points, const Prior& prior, const ChainSettings& sett
       settings_(settings),
       rng_(rng),
       alpha_(prior.parameters().alpha),
-      table_(prior, settings.method),
-      predictive_cache_(prior),
-      integrals_(prior) {}
+      cache_(prior),
+      table_(cache_, settings.method, !prior.informative() && !points.several()),
+      envelopes_(prior.num_stages()) {}
 
 void Chain::start_randomly() {
   const auto count = static_cast<std::uint64_t>(settings_.start_clusters);
@@ -160,6 +154,7 @@ void Chain::resample_assignments() {
 // Step 1: point i given all other assignments. Existing clusters weigh N_{-i,c} times their predictive of the ranking
 // from the other members, a new one alpha times Lemma 1.
 void Chain::reassign(std::size_t point) {
+  if (table_.keeps_tables()) return reassign_by_tables(point);
   if (points_.of(point).size() > 1) return reassign_voter(point);
   const auto ranking = points_.of_point(point);
   const std::size_t old_slot = labels_[point];
@@ -196,6 +191,25 @@ void Chain::reassign(std::size_t point) {
   labels_[point] = static_cast<std::uint32_t>(chosen);
 }
 
+// The same where all clusters have tables: a ballot that stays changes nothing.
+void Chain::reassign_by_tables(std::size_t point) {
+  const auto ranking = points_.of_point(point);
+  const std::size_t old_slot = labels_[point];
+  const std::span<const double> weights = table_.weigh(ranking, old_slot);
+  std::size_t chosen = pick_weighed(weights, alpha_ * std::exp(prior_.log_new(ranking.size())));
+  if (chosen == old_slot) return;
+  table_.leave(ranking, old_slot);
+  if (table_.size(old_slot) == 0.0) table_.release(old_slot);
+  if (chosen == weights.size()) {
+    chosen = table_.allocate();
+    new_cluster(chosen, ranking);
+    table_.add(chosen, ranking);
+  } else {
+    table_.join(ranking, chosen);
+  }
+  labels_[point] = static_cast<std::uint32_t>(chosen);
+}
+
 std::vector<std::size_t> Chain::make_candidates(std::size_t old_slot, std::span<const Item> given) {
   std::vector<std::size_t> candidates;
   if (table_.size(old_slot) == 0.0) candidates.push_back(old_slot);
@@ -225,7 +239,7 @@ void Chain::reassign_voter(std::size_t point) {
   const std::span<double> scores = table_.score_voter(ballots);
   if (!given.empty())
     for (std::size_t slot : candidates)
-      scores[slot] += prior_.log_new(given.size()) - table_.log_prob(slot, Ballots(&given, 1), integrals_);
+      scores[slot] += prior_.log_new(given.size()) - table_.log_prob(slot, Ballots(&given, 1), cache_);
   const std::size_t chosen = pick(scores, -infinity);
   for (std::size_t slot : candidates)
     if (slot != chosen) table_.release(slot);
@@ -237,16 +251,20 @@ void Chain::reassign_voter(std::size_t point) {
 std::size_t Chain::pick(std::span<const double> scores, double log_new) {
   const double largest = std::max(largest_of(scores.data(), scores.size()), log_new);
   weights_.resize(scores.size());
-  const double existing = exp_weights(scores.data(), scores.size(), largest, weights_.data());
-  double u = rng_.uniform() * (existing + std::exp(log_new - largest));
-  std::size_t last = scores.size();
-  for (std::size_t k = 0; k < weights_.size(); ++k) {
-    if (weights_[k] == 0.0) continue;
+  exp_weights(scores.data(), scores.size(), largest, weights_.data());
+  return pick_weighed(weights_, std::exp(log_new - largest));
+}
+
+std::size_t Chain::pick_weighed(std::span<const double> weights, double new_weight) {
+  double u = rng_.uniform() * (sum(weights) + new_weight);
+  std::size_t last = weights.size();
+  for (std::size_t k = 0; k < weights.size(); ++k) {
+    if (weights[k] == 0.0) continue;
     last = k;
-    u -= weights_[k];
+    u -= weights[k];
     if (u < 0.0) return k;
   }
-  return log_new > -infinity ? scores.size() : last;
+  return new_weight > 0.0 ? weights.size() : last;
 }
 
 // A cluster about to receive `ranking`; empty: from the prior.
@@ -312,8 +330,13 @@ void Chain::draw_theta_all(Cluster& cluster) {
   for (std::size_t j = 0; j < prior_.num_stages(); ++j) {
     if (collapsed && cluster.counts[j] == 0.0 && j >= prior_.parameters().center.size()) break;  // no row has this stage
     const double a = cluster.prior[j] + cluster.sums[j], b = prior_.nu() + cluster.counts[j];
-    cluster.theta[j] =
-        settings_.method == Method::beta_gibbs ? draw_theta_beta(a, b, rng_) : draw_theta(prior_.stage_size(j), a, b, rng_);
+    if (settings_.method == Method::beta_gibbs) {
+      cluster.theta[j] = draw_theta_beta(a, b, rng_);
+      continue;
+    }
+    // Rounds of theta and sigma often leave sigma where it is.
+    if (!envelopes_[j].is_of(prior_.stage_size(j), a, b)) envelopes_[j].build(prior_.stage_size(j), a, b);
+    cluster.theta[j] = envelopes_[j].draw(rng_);
   }
 }
 
@@ -373,7 +396,7 @@ double Chain::log_joint() const {
   std::vector<double> sizes;
   for (const Cluster& cluster : clusters_) sizes.push_back(cluster.size);
   double value = log_partition(alpha_, sizes);
-  for (const Cluster& cluster : clusters_) value += prior_.log_center(cluster.center) + log_marginal(prior_, cluster, false);
+  for (const Cluster& cluster : clusters_) value += prior_.log_center(cluster.center) + log_marginal(cache_, cluster, false);
   return value;
 }
 

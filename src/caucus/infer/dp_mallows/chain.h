@@ -78,12 +78,14 @@ class Chain {
  private:
   friend class SplitMerge;
   void reassign(std::size_t point);
+  void reassign_by_tables(std::size_t point);
   void reassign_voter(std::size_t point);
   // The emptied cluster, if `old_slot` is one, and more from the posterior given a ranking (none: from the prior).
   std::vector<std::size_t> make_candidates(std::size_t old_slot, std::span<const Item> given);
   Ballots ballots_of(std::size_t point);
   void new_cluster(std::size_t slot, std::span<const Item> ranking);
   std::size_t pick(std::span<const double> scores, double log_new);
+  std::size_t pick_weighed(std::span<const double> weights, double new_weight);
   void draw_theta_all(Cluster& cluster);
   void update_statistics(Cluster& cluster);
   void canonicalise();
@@ -99,10 +101,10 @@ class Chain {
   double alpha_;
   std::vector<std::uint32_t> labels_;  // slots during step 1
   std::vector<Cluster> clusters_;
+  mutable StageCache cache_;
   ClusterTable table_;
   CenterSampler center_sampler_;
-  PredictiveCache predictive_cache_;  // of the split-merge proposals
-  IntegralCache integrals_;
+  std::vector<ThetaEnvelope> envelopes_;  // of each stage's last draw of theta
   std::vector<std::span<const Item>> ballots_;
   SplitMergeCounts split_merge_counts_;
   std::vector<double> weights_;
@@ -111,7 +113,7 @@ class Chain {
 };
 
 // log of the cluster's data given sigma, theta integrated out: sum over stages of log I(a + S, nu + N) - log I(a, nu).
-double log_marginal(const Prior& prior, const Cluster& cluster, bool beta);
+double log_marginal(StageCache& cache, const Cluster& cluster, bool beta);
 // log P of a partition under the Chinese restaurant process.
 double log_partition(double alpha, std::span<const double> sizes);
 

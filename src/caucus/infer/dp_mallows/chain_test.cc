@@ -334,7 +334,8 @@ TEST(ChainOfVoters, OneRankingEachIsTheSameBits) {
 TEST(ClusterTable, ScoresBelowTheFloorAreLeftOut) {
   constexpr std::size_t n = 80, num_clusters = 37;
   const Prior prior(parameters(1.0, 5.0, {1.0}), n, 6, true);
-  ClusterTable table(prior, Method::beta_gibbs);
+  StageCache cache(prior);
+  ClusterTable table(cache, Method::beta_gibbs);
   table.reset(num_clusters);
   RandomStream rng(15, Purpose::test, 1);
   for (std::size_t slot = 0; slot < num_clusters; ++slot) {

@@ -252,6 +252,7 @@ Component summarise_cluster(const Points& points, const Prior& prior, std::span<
   cluster.counts.resize(stages);
   for (const Member& member : members) component.size += member.weight;
   cluster.size = component.size;
+  StageCache cache(prior);
   CenterSampler sampler;
   sampler.load(points, members, prior.parameters().center, prior.parameters().center_weight);
   prior.draw_center_given(points[members[0].ranking], cluster.center, rng);
@@ -271,7 +272,7 @@ Component summarise_cluster(const Points& points, const Prior& prior, std::span<
     sampler.metropolis_stagewise(now, cluster.center, rng);
     sampler.swap_adjacent(now, cluster.center, rng);
     refresh();
-    const double value = prior.log_center(cluster.center) + log_marginal(prior, cluster, false);
+    const double value = prior.log_center(cluster.center) + log_marginal(cache, cluster, false);
     if (value > best) best = value, component.consensus = cluster.center.order;
     if (pass < passes / 4) continue;
     if (stop && stop()) passes = std::min(passes, pass + 1);

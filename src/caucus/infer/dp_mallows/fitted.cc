@@ -19,6 +19,7 @@ namespace caucus::dp_mallows {
 struct FittedDpm::Prepared {
   std::size_t stages = 0;
   std::unique_ptr<Prior> prior;
+  std::unique_ptr<StageCache> cache;                  // where the tables take theirs from
   std::vector<std::vector<double>> empty;             // stage -> log predictive of an empty cluster
   std::vector<std::unique_ptr<ClusterTable>> tables;  // one per draw
   std::vector<double> log_total;                      // log(N + alpha) per draw
@@ -53,6 +54,7 @@ std::shared_ptr<const FittedDpm::Prepared> FittedDpm::prepare(std::size_t stages
   if (prepared_ && prepared_->stages >= stages) return prepared_;
   auto made = std::make_shared<Prepared>();
   made->prior = std::make_unique<Prior>(prior_, items().size(), stages, false);
+  made->cache = std::make_unique<StageCache>(*made->prior);
   made->stages = made->prior->num_stages();
   StageQuadrature quadrature;
   for (std::size_t j = 0; j < made->stages; ++j) {
@@ -61,7 +63,7 @@ std::shared_ptr<const FittedDpm::Prepared> FittedDpm::prepare(std::size_t stages
     quadrature.log_predictive(made->empty.back());
   }
   for (const PredictiveDraw& draw : draws_) {
-    made->tables.push_back(std::make_unique<ClusterTable>(*made->prior, Method::exact_gibbs));
+    made->tables.push_back(std::make_unique<ClusterTable>(*made->cache, Method::exact_gibbs));
     made->tables.back()->reset(draw.clusters.size());
     double total = draw.alpha;
     for (std::size_t c = 0; c < draw.clusters.size(); ++c) {
@@ -82,7 +84,7 @@ std::shared_ptr<const FittedDpm::Prepared> FittedDpm::prepare(std::size_t stages
   }
   if (made->prior->informative()) {
     constexpr std::size_t centers = 64;
-    made->fresh = std::make_unique<ClusterTable>(*made->prior, Method::exact_gibbs);
+    made->fresh = std::make_unique<ClusterTable>(*made->cache, Method::exact_gibbs);
     made->fresh->reset(centers);
     RandomStream rng(1, Purpose::augment, 0);
     for (std::size_t c = 0; c < centers; ++c) {
@@ -178,8 +180,8 @@ void FittedDpm::for_each_voter(const Prepared& tables, const Dataset& data, std:
   constexpr std::size_t candidates = 64;  // of a new cluster, which has no closed form for several rankings
   const Incidence& cast = data.voters.rankings;
   const Prior& prior = *tables.prior;
-  IntegralCache integrals(prior);
-  ClusterTable fresh(prior, Method::exact_gibbs);
+  StageCache integrals(prior);
+  ClusterTable fresh(integrals, Method::exact_gibbs);
   std::vector<std::vector<Item>> lists;
   std::vector<std::span<const Item>> ballots;
   std::vector<double> scores, logs(draws_.size());

@@ -29,6 +29,7 @@ struct Points {
   // Voters: the first ballot of each and the end, and the voter of each ballot. Empty: every ballot is a point.
   std::vector<std::uint32_t> begin, owner;
 
+  bool several() const { return size() < ranking.size(); }  // rankings of a point
   std::size_t size() const { return begin.empty() ? ranking.size() : begin.size() - 1; }
   std::size_t num_rankings() const { return offsets.size() - 1; }
   std::span<const Item> operator[](std::size_t r) const {

@@ -34,6 +34,45 @@ void block_codes(const std::int16_t* position, std::size_t stride, const std::in
   }
 }
 
+void slot_codes(const std::int16_t* position, std::size_t stride, std::size_t slots, const std::int32_t* items, std::size_t length,
+                std::int16_t* codes) {
+  for (std::size_t slot = 0; slot < slots; slot += slot_block)
+    block_codes(position + slot, stride, items, length, codes + slot * length);
+}
+
+double tilt_weights(double* weights, const double* factors, double scale) {
+  const hn::CappedTag<double, slot_block> d;
+  const auto by = hn::Set(d, scale);
+  auto total = hn::Zero(d);
+  for (std::size_t q = 0; q < slot_block; q += hn::Lanes(d)) {
+    const auto weight = hn::Mul(hn::Mul(hn::LoadU(d, weights + q), hn::LoadU(d, factors + q)), by);
+    total = hn::Add(total, weight);
+    hn::StoreU(weight, d, weights + q);
+  }
+  return hn::GetLane(hn::SumOfLanes(d, total));
+}
+
+double dot_nodes(const double* weights, const double* factors) {
+  const hn::CappedTag<double, slot_block> d;
+  auto total = hn::Zero(d);
+  for (std::size_t q = 0; q < slot_block; q += hn::Lanes(d))
+    total = hn::MulAdd(hn::LoadU(d, weights + q), hn::LoadU(d, factors + q), total);
+  return hn::GetLane(hn::SumOfLanes(d, total));
+}
+
+void weighted_rows(const double* weights, const double* table, std::size_t stride, double scale, double* out) {
+  const hn::CappedTag<double, code_block> d;
+  const auto by = hn::Set(d, scale);
+  for (std::size_t s = 0; s < stride; s += hn::Lanes(d)) {
+    auto even = hn::Zero(d), odd = hn::Zero(d);
+    for (std::size_t q = 0; q < slot_block; q += 2) {
+      even = hn::MulAdd(hn::Set(d, weights[q]), hn::LoadU(d, table + q * stride + s), even);
+      odd = hn::MulAdd(hn::Set(d, weights[q + 1]), hn::LoadU(d, table + (q + 1) * stride + s), odd);
+    }
+    hn::StoreU(hn::Mul(hn::Add(even, odd), by), d, out + s);
+  }
+}
+
 template <class D>
 auto load_codes(D d, const std::int16_t* codes) {
   const hn::Rebind<std::int16_t, D> d16;
@@ -126,26 +165,75 @@ void score_exact(const ScoreTable& table, const std::int32_t* items, std::size_t
   }
 }
 
-void log_tilted_sums(const TiltedNodes& nodes, double more_a, double more_b, double* term, double* out, std::size_t size) {
+void node_values(double m, double a, double b, double y, double step, std::size_t count, const NodeValues& out) {
+  const hn::CappedTag<double, slot_block> d;
+  const auto far = hn::Set(d, 36.0), near = hn::Set(d, -36.0);
+  for (std::size_t q = 0; q < count; q += hn::Lanes(d)) {
+    const auto at = hn::MulAdd(hn::Iota(d, static_cast<double>(q)), hn::Set(d, step), hn::Set(d, y));
+    const auto theta = hn::IfThenElse(hn::Gt(at, far), at, hn::Log1p(d, hn::Exp(d, hn::Min(at, far))));
+    // d theta / d y = 1 - e^-theta
+    const auto log_jacobian = hn::IfThenElse(hn::Lt(at, near), at, hn::Neg(hn::Log1p(d, hn::Exp(d, hn::Neg(hn::Max(at, near))))));
+    const auto x = hn::Mul(hn::Set(d, -m), theta);
+    const auto top = hn::IfThenElse(hn::Gt(x, hn::Set(d, -0.6931471805599453)), hn::Log(d, hn::Neg(hn::Expm1(d, x))),
+                                    hn::Log1p(d, hn::Neg(hn::Exp(d, hn::Max(x, hn::Set(d, -700.0))))));
+    const auto log_z = m == 1.0 ? hn::Zero(d) : hn::Sub(top, log_jacobian);
+    hn::StoreU(theta, d, out.theta + q);
+    hn::StoreU(log_z, d, out.log_z + q);
+    hn::StoreU(hn::NegMulAdd(hn::Set(d, a), theta, hn::NegMulAdd(hn::Set(d, b), log_z, log_jacobian)), d, out.log_value + q);
+  }
+}
+
+Recurrence next_polynomial(const double* x, const double* weight, std::size_t count, double beta, const double* now,
+                           double* before) {
+  const hn::CappedTag<double, slot_block> d;
+  auto total = hn::Zero(d), square = hn::Zero(d);
+  for (std::size_t q = 0; q < count; q += hn::Lanes(d)) {
+    const auto value = hn::LoadU(d, now + q);
+    total = hn::MulAdd(hn::Mul(hn::LoadU(d, weight + q), hn::LoadU(d, x + q)), hn::Mul(value, value), total);
+  }
+  const auto alpha = hn::SumOfLanes(d, total), by = hn::Set(d, beta);
+  for (std::size_t q = 0; q < count; q += hn::Lanes(d)) {
+    const auto next =
+        hn::NegMulAdd(by, hn::LoadU(d, before + q), hn::Mul(hn::Sub(hn::LoadU(d, x + q), alpha), hn::LoadU(d, now + q)));
+    square = hn::MulAdd(hn::LoadU(d, weight + q), hn::Mul(next, next), square);
+    hn::StoreU(next, d, before + q);
+  }
+  return {hn::GetLane(alpha), hn::GetLane(hn::SumOfLanes(d, square))};
+}
+
+double log_tilted_weights(const RuleNodes& nodes, double more_a, double more_b, double* weight) {
   const hn::CappedTag<double, slot_block> d;
   const auto a = hn::Set(d, more_a), b = hn::Set(d, more_b), floor = hn::Set(d, -700.0);
-  auto total = hn::Zero(d);
-  for (std::size_t q = 0; q < nodes.count; q += hn::Lanes(d)) {
+  auto top = hn::Set(d, -1e300);
+  for (std::size_t q = 0; q < slot_block; q += hn::Lanes(d)) {
     auto x = hn::NegMulAdd(a, hn::LoadU(d, nodes.theta + q), hn::LoadU(d, nodes.log_weight + q));
     x = hn::NegMulAdd(b, hn::LoadU(d, nodes.log_z + q), x);
-    const auto weight = hn::IfThenElseZero(hn::Gt(x, floor), hn::Exp(d, hn::Max(x, floor)));
-    total = hn::Add(total, weight);
-    hn::StoreU(hn::Mul(weight, hn::LoadU(d, nodes.inverse_z + q)), d, term + q);
+    hn::StoreU(x, d, weight + q);
+    top = hn::Max(top, x);
   }
-  const double whole = hn::GetLane(hn::SumOfLanes(d, total));
+  top = hn::MaxOfLanes(d, top);
+  auto total = hn::Zero(d);
+  for (std::size_t q = 0; q < slot_block; q += hn::Lanes(d)) {
+    const auto x = hn::Exp(d, hn::Max(hn::Sub(hn::LoadU(d, weight + q), top), floor));
+    hn::StoreU(x, d, weight + q);
+    total = hn::Add(total, x);
+  }
+  const double sum = hn::GetLane(hn::SumOfLanes(d, total));
+  const auto scale = hn::Set(d, 1.0 / sum);
+  for (std::size_t q = 0; q < slot_block; q += hn::Lanes(d)) hn::StoreU(hn::Mul(hn::LoadU(d, weight + q), scale), d, weight + q);
+  return hn::GetLane(top) + hn::GetLane(hn::Log(d, hn::Set(d, sum)));
+}
+
+void log_moments(double* weight, const double* factor, double* out, std::size_t size) {
+  const hn::CappedTag<double, slot_block> d;
   for (std::size_t s = 0; s < size; ++s) {
     auto part = hn::Zero(d);
-    for (std::size_t q = 0; q < nodes.count; q += hn::Lanes(d)) {
-      const auto value = hn::LoadU(d, term + q);
+    for (std::size_t q = 0; q < slot_block; q += hn::Lanes(d)) {
+      const auto value = hn::LoadU(d, weight + q);
       part = hn::Add(part, value);
-      hn::StoreU(hn::Mul(value, hn::LoadU(d, nodes.factor + q)), d, term + q);
+      hn::StoreU(hn::Mul(value, hn::LoadU(d, factor + q)), d, weight + q);
     }
-    out[s] = hn::GetLane(hn::SumOfLanes(d, part)) / whole;
+    out[s] = hn::GetLane(hn::SumOfLanes(d, part));
   }
   std::size_t s = 0;
   for (; s + hn::Lanes(d) <= size; s += hn::Lanes(d)) hn::StoreU(hn::Log(d, hn::LoadU(d, out + s)), d, out + s);
@@ -196,8 +284,36 @@ void score_slots(ScoreKind kind, const ScoreTable& table, const std::int32_t* it
   }
 }
 
-void log_tilted_sums(const TiltedNodes& nodes, double more_a, double more_b, double* term, double* out, std::size_t size) {
-  CAUCUS_SIMD(log_tilted_sums)(nodes, more_a, more_b, term, out, size);
+void slot_codes(const std::int16_t* position, std::size_t stride, std::size_t slots, const std::int32_t* items, std::size_t length,
+                std::int16_t* codes) {
+  CAUCUS_SIMD(slot_codes)(position, stride, slots, items, length, codes);
+}
+
+double tilt_weights(double* weights, const double* factors, double scale) {
+  return CAUCUS_SIMD(tilt_weights)(weights, factors, scale);
+}
+
+double dot_nodes(const double* weights, const double* factors) { return CAUCUS_SIMD(dot_nodes)(weights, factors); }
+
+void weighted_rows(const double* weights, const double* table, std::size_t stride, double scale, double* out) {
+  CAUCUS_SIMD(weighted_rows)(weights, table, stride, scale, out);
+}
+
+void node_values(double m, double a, double b, double y, double step, std::size_t count, const NodeValues& out) {
+  CAUCUS_SIMD(node_values)(m, a, b, y, step, count, out);
+}
+
+Recurrence next_polynomial(const double* x, const double* weight, std::size_t count, double beta, const double* now,
+                           double* before) {
+  return CAUCUS_SIMD(next_polynomial)(x, weight, count, beta, now, before);
+}
+
+double log_tilted_weights(const RuleNodes& nodes, double more_a, double more_b, double* weight) {
+  return CAUCUS_SIMD(log_tilted_weights)(nodes, more_a, more_b, weight);
+}
+
+void log_moments(double* weight, const double* factor, double* out, std::size_t size) {
+  CAUCUS_SIMD(log_moments)(weight, factor, out, size);
 }
 
 double exp_weights(const double* logs, std::size_t count, double largest, double* weights) {

@@ -37,18 +37,47 @@ enum class ScoreKind { beta, slice, exact };
 void score_slots(ScoreKind kind, const ScoreTable& table, const std::int32_t* items, std::size_t length, std::int16_t* codes,
                  double* out);
 
-// Nodes of a stage's quadrature (stage.h), filled up to a multiple of slot_block with nodes of no weight.
-struct TiltedNodes {
-  std::size_t count;
+// The codes of a ranking about every center: code j of a slot stands at code_place(slot, length) + j * slot_block.
+void slot_codes(const std::int16_t* position, std::size_t stride, std::size_t slots, const std::int32_t* items, std::size_t length,
+                std::int16_t* codes);
+inline std::size_t code_place(std::size_t slot, std::size_t length) {
+  return slot / slot_block * slot_block * length + slot % slot_block;
+}
+
+// Of the weights of a rule's nodes (slot_block of them): weights[q] *= scale * factors[q]; returns their sum.
+double tilt_weights(double* weights, const double* factors, double scale);
+double dot_nodes(const double* weights, const double* factors);
+// out[s] = scale * sum_q weights[q] table[q * stride + s], s below the stride, a multiple of code_block.
+inline constexpr std::size_t code_block = 8;
+void weighted_rows(const double* weights, const double* table, std::size_t stride, double scale, double* out);
+
+// Nodes of a stage's quadrature at y, y + step, ...: theta = log(1 + e^y), log Z_m(theta) and the log of the integrand. count is a
+// multiple of slot_block.
+struct NodeValues {
+  double* theta;
+  double* log_z;
+  double* log_value;
+};
+void node_values(double m, double a, double b, double y, double step, std::size_t count, const NodeValues& out);
+
+// Polynomials that are orthonormal under weights at points: the one before and the one now give the next, in the place of the one
+// before, up to its norm. count is a multiple of slot_block.
+struct Recurrence {
+  double alpha, square_norm;
+};
+Recurrence next_polynomial(const double* x, const double* weight, std::size_t count, double beta, const double* now,
+                           double* before);
+
+// The nodes of a StageRule.
+struct RuleNodes {
   const double* theta;
   const double* log_z;
   const double* log_weight;
-  const double* factor;     // e^-theta
-  const double* inverse_z;  // 1 / Z
 };
-// out[s] = log of sum_q w_q e^(-theta_q s) / Z_q over sum_q w_q, w_q = exp(log_weight - more_a theta - more_b log_z): the next code
-// given other data of the stage. `term` is scratch of `count` numbers.
-void log_tilted_sums(const TiltedNodes& nodes, double more_a, double more_b, double* term, double* out, std::size_t size);
+// weight[q] proportional to exp(log_weight - more_a theta - more_b log_z), their sum one; answers the log of the sum before.
+double log_tilted_weights(const RuleNodes& nodes, double more_a, double more_b, double* weight);
+// out[s] = log of sum_q weight[q] factor[q]^s; uses up the weights.
+void log_moments(double* weight, const double* factor, double* out, std::size_t size);
 
 // weights[k] = exp(logs[k] - largest); returns their sum. count is a multiple of slot_block.
 double exp_weights(const double* logs, std::size_t count, double largest, double* weights);

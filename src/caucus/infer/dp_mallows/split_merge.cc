@@ -25,14 +25,14 @@ double SplitMerge::log_predictive(const Side& side, std::uint32_t point) {
   if (chain_.points_.of(point).size() > 1) {
     VoterCodes own;
     own.fill(chain_.ballots_of(point), position, chain_.prior_.num_stages());
-    return log_voter(own, cluster.prior, cluster.sums, cluster.counts, chain_.prior_.nu(), beta ? nullptr : &chain_.integrals_);
+    return log_voter(own, cluster.prior, cluster.sums, cluster.counts, chain_.prior_.nu(), beta ? nullptr : &chain_.cache_);
   }
   const auto ranking = chain_.points_.of_point(point);
   codes(ranking, position, std::span(codes_));
   double value = 0.0;
   for (std::size_t j = 0; j < ranking.size(); ++j) {
     const double a = cluster.prior[j] + cluster.sums[j], b = chain_.prior_.nu() + cluster.counts[j];
-    value += beta ? log_beta_predictive(a, b, codes_[j]) : chain_.predictive_cache_.get(j, a, b)[codes_[j]];
+    value += beta ? log_beta_predictive(a, b, codes_[j]) : chain_.cache_.log_predictive(j, a, b)[codes_[j]];
   }
   return value;
 }
@@ -155,7 +155,7 @@ void SplitMerge::launch_merge(const Move& move) {
 
 double SplitMerge::log_side(const Cluster& cluster) const {
   return chain_.prior_.log_center(cluster.center) +
-         log_marginal(chain_.prior_, cluster, chain_.settings_.method == Method::beta_gibbs) + log_gamma_positive(cluster.size);
+         log_marginal(chain_.cache_, cluster, chain_.settings_.method == Method::beta_gibbs) + log_gamma_positive(cluster.size);
 }
 
 double SplitMerge::log_density(const Side& side, const Center& center) const {
@@ -211,7 +211,7 @@ void SplitMerge::accept(const Move& move) {
 }
 
 void SplitMerge::propose() {
-  chain_.predictive_cache_.trim();
+  chain_.cache_.trim();
   codes_.resize(chain_.prior_.num_stages());
   merged_ = {};
   Move move;

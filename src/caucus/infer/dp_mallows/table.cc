@@ -1,72 +1,11 @@
 #include "caucus/infer/dp_mallows/table.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 
 #include "caucus/base/numeric.h"
 
 namespace caucus::dp_mallows {
-
-std::size_t StageKey::Hash::operator()(const StageKey& key) const {
-  std::uint64_t hash = key.stage * 0x9E3779B97F4A7C15u;
-  for (std::uint64_t word : {std::bit_cast<std::uint64_t>(key.a), std::bit_cast<std::uint64_t>(key.b)}) {
-    hash = (hash ^ word) * 0xD6E8FEB86659FD93u;
-    hash ^= hash >> 32;
-  }
-  return static_cast<std::size_t>(hash);
-}
-
-double* PredictiveCache::room(std::size_t size) {
-  if (left_ < size) {
-    left_ = std::max<std::size_t>(size, 1u << 14);
-    pages_.push_back(std::make_unique_for_overwrite<double[]>(left_));
-    numbers_ += left_;
-  }
-  left_ -= size;
-  return pages_.back().get() + left_;
-}
-
-const double* PredictiveCache::get(std::size_t stage, double a, double b, double* own) {
-  const std::size_t size = prior_.stage_size(stage);
-  const auto near = near_nodes(size, a, b);
-  const auto make = [&](double* values) {
-    if (near) {
-      const auto [found, fresh] = shared_.try_emplace({stage, near->a, near->b});
-      if (fresh) found->second.build(size, near->a, near->b), numbers_ += 1024;
-      found->second.log_predictive_of(a, b, {values, size});
-    } else {
-      quadrature_.build(size, a, b);
-      quadrature_.log_predictive({values, size});
-    }
-    return values;
-  };
-  if (near && own != nullptr) return make(own);
-  const double*& table = tables_[{stage, a, b}];
-  if (table == nullptr) {
-    numbers_ += 8;  // of the map
-    table = make(room(size));
-  }
-  return table;
-}
-
-void PredictiveCache::clear() {
-  tables_.clear();
-  shared_.clear();
-  pages_.clear();
-  left_ = 0;
-  numbers_ = 0;
-}
-
-double IntegralCache::get(std::size_t stage, double a, double b) {
-  if (values_.size() > limit) values_.clear();
-  const auto [found, fresh] = values_.try_emplace({stage, a, b}, 0.0);
-  if (fresh) {
-    quadrature_.build(prior_.stage_size(stage), a, b);
-    found->second = quadrature_.log_integral();
-  }
-  return found->second;
-}
 
 void VoterCodes::fill(Ballots ballots, const std::function<std::int32_t(Item)>& position, std::size_t num_stages) {
   sums.assign(num_stages, 0.0);
@@ -79,7 +18,7 @@ void VoterCodes::fill(Ballots ballots, const std::function<std::int32_t(Item)>& 
 }
 
 double log_voter(const VoterCodes& own, std::span<const double> prior, std::span<const double> sums, std::span<const double> counts,
-                 double nu, IntegralCache* integrals) {
+                 double nu, StageCache* integrals) {
   double value = 0.0;
   for (std::size_t j = 0; j < own.counts.size() && own.counts[j] > 0.0; ++j) {
     const double a = prior[j] + sums[j], b = nu + counts[j];
@@ -89,17 +28,13 @@ double log_voter(const VoterCodes& own, std::span<const double> prior, std::span
   return value;
 }
 
-ClusterTable::ClusterTable(const Prior& prior, Method method)
-    : prior_(prior),
-      method_(method),
-      cache_(prior),
-      integrals_(prior),
-      num_items_(prior.num_items()),
-      num_stages_(prior.num_stages()) {
+ClusterTable::ClusterTable(StageCache& cache, Method method, bool keeps_tables)
+    : prior_(cache.prior()), method_(method), cache_(cache), num_items_(prior_.num_items()), num_stages_(prior_.num_stages()) {
   constexpr std::size_t little = 8192;  // numbers per slot
   std::size_t numbers = 0;
-  for (std::size_t j = 0; j < num_stages_; ++j) numbers += 2 * prior.stage_size(j);
-  keeps_own_ = method == Method::exact_gibbs && numbers <= little;
+  for (std::size_t j = 0; j < num_stages_; ++j) numbers += 2 * prior_.stage_size(j);
+  if (keeps_tables && num_items_ <= StageTables::most_items) stage_tables_.emplace(cache, method);
+  keeps_own_ = method == Method::exact_gibbs && numbers <= little && !stage_tables_;
   scratch_codes_.resize(num_stages_);
   saved_constant_.resize(num_stages_);
   saved_predictive_.resize(num_stages_);
@@ -132,6 +67,10 @@ void ClusterTable::grow(std::size_t slots) {
     own_ = std::move(wide);
   }
   scores_.resize(stride);
+  if (stage_tables_) {
+    stage_tables_->grow(stride);
+    weighed_codes_.resize(stride * num_stages_);
+  }
   stride_ = stride;
 }
 
@@ -144,7 +83,7 @@ void ClusterTable::reset(std::size_t num_clusters) {
   std::fill(sums_.begin(), sums_.end(), 0.0);
   std::fill(counts_.begin(), counts_.end(), 0.0);
   slots_ = num_clusters;
-  if (cache_.too_large()) cache_.clear();
+  cache_.trim();
 }
 
 void ClusterTable::set(std::size_t slot, const Cluster& cluster) {
@@ -159,6 +98,7 @@ void ClusterTable::set(std::size_t slot, const Cluster& cluster) {
     if (method_ == Method::slice_gibbs) {
       theta_[at] = cluster.theta[j];
       log_z_[at] = log_stage_normalizer(cluster.theta[j], prior_.stage_size(j));
+      if (stage_tables_) stage_tables_->set_theta(slot, j, theta_[at], log_z_[at]);
     }
   }
   refresh(slot, num_stages_);
@@ -202,7 +142,13 @@ void ClusterTable::release(std::size_t slot) {
 
 void ClusterTable::refresh(std::size_t slot, std::size_t stages) {
   const double nu = prior_.nu();
-  if (method_ == Method::beta_gibbs) {
+  if (stage_tables_) {
+    if (method_ == Method::slice_gibbs) return;
+    for (std::size_t j = 0; j < stages; ++j) {
+      const std::size_t at = j * stride_ + slot;
+      stage_tables_->set(slot, j, prior_a_[at] + sums_[at], nu + counts_[at]);
+    }
+  } else if (method_ == Method::beta_gibbs) {
     for (std::size_t j = 0; j < stages; ++j) {
       const std::size_t at = j * stride_ + slot;
       const double a = prior_a_[at] + sums_[at], b = nu + counts_[at];
@@ -217,7 +163,7 @@ void ClusterTable::refresh(std::size_t slot, std::size_t stages) {
         if (!own_[at]) own_[at] = std::make_unique_for_overwrite<double[]>(2 * size);
         own = own_[at].get() + (predictive_[at] == own_[at].get() ? size : 0);  // the present one may come back
       }
-      predictive_[at] = cache_.get(j, prior_a_[at] + sums_[at], nu + counts_[at], own);
+      predictive_[at] = cache_.log_predictive(j, prior_a_[at] + sums_[at], nu + counts_[at], own);
     }
   }
 }
@@ -252,7 +198,7 @@ void ClusterTable::shift_voter(std::size_t slot, Ballots ballots, double sign) {
   refresh(slot, longest);
 }
 
-double ClusterTable::log_prob(std::size_t slot, Ballots ballots, IntegralCache& integrals) const {
+double ClusterTable::log_prob(std::size_t slot, Ballots ballots, StageCache& integrals) const {
   VoterCodes own;
   own.fill(
       ballots, [&](Item item) { return static_cast<std::int32_t>(position_[static_cast<std::size_t>(item) * stride_ + slot]); },
@@ -273,8 +219,7 @@ double ClusterTable::log_prob(std::size_t slot, Ballots ballots, IntegralCache& 
 
 std::span<double> ClusterTable::score_voter(Ballots ballots) {
   for (std::size_t slot = 0; slot < padded_slots(); ++slot)
-    scores_[slot] =
-        slot < slots_ && log_size_[slot] > -infinity ? log_size_[slot] + log_prob(slot, ballots, integrals_) : -infinity;
+    scores_[slot] = slot < slots_ && log_size_[slot] > -infinity ? log_size_[slot] + log_prob(slot, ballots, cache_) : -infinity;
   return {scores_.data(), padded_slots()};
 }
 
@@ -302,6 +247,39 @@ void ClusterTable::undo_remove(std::size_t slot, std::span<const Item> ranking) 
     if (method_ == Method::beta_gibbs) constant_[j * stride_ + slot] = saved_constant_[j];
     if (method_ == Method::exact_gibbs) predictive_[j * stride_ + slot] = saved_predictive_[j];
   }
+}
+
+std::span<double> ClusterTable::weigh(std::span<const Item> ranking, std::size_t own) {
+  const std::size_t stages = ranking.size(), padded = padded_slots();
+  slot_codes(position_.data(), stride_, padded, ranking.data(), stages, weighed_codes_.data());
+  std::fill_n(scores_.begin(), padded, 0.0);
+  for (std::size_t slot = 0; slot < slots_; ++slot) {
+    if (!(size_[slot] > 0.0)) continue;
+    const std::int16_t* const code = weighed_codes_.data() + code_place(slot, stages);
+    double weight = size_[slot];
+    if (slot == own) {
+      weight -= 1.0;
+      for (std::size_t j = 0; j < stages && weight > 0.0; ++j)
+        weight *= stage_tables_->among(slot, j, static_cast<std::size_t>(code[j * slot_block]));
+    } else {
+      const double* const table = stage_tables_->next(slot);
+      for (std::size_t j = 0; j < stages; ++j)
+        weight *= table[stage_tables_->first(j) + static_cast<std::size_t>(code[j * slot_block])];
+    }
+    scores_[slot] = weight;
+  }
+  return {scores_.data(), padded};
+}
+
+void ClusterTable::shift_weighed(std::span<const Item> ranking, std::size_t slot, double sign) {
+  const std::int16_t* const code = weighed_codes_.data() + code_place(slot, ranking.size());
+  for (std::size_t j = 0; j < ranking.size(); ++j) {
+    const std::int16_t s = code[j * slot_block];
+    sums_[j * stride_ + slot] += sign * s;
+    counts_[j * stride_ + slot] += sign;
+    stage_tables_->shift(slot, j, static_cast<std::size_t>(s), sign);
+  }
+  resize_slot(slot, sign);
 }
 
 std::span<double> ClusterTable::score(std::span<const Item> ranking, double floor) {

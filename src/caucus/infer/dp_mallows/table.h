@@ -5,14 +5,16 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
 #include "caucus/base/numeric.h"
 #include "caucus/infer/dp_mallows/options.h"
 #include "caucus/infer/dp_mallows/prior.h"
 #include "caucus/infer/dp_mallows/score.h"
+#include "caucus/infer/dp_mallows/stage_cache.h"
+#include "caucus/infer/dp_mallows/stage_tables.h"
 
 namespace caucus::dp_mallows {
 
@@ -26,58 +28,6 @@ struct Cluster {
   std::vector<double> theta;   // slice-gibbs only
 };
 
-struct StageKey {
-  std::size_t stage;
-  double a, b;
-  bool operator==(const StageKey&) const = default;
-  struct Hash {
-    std::size_t operator()(const StageKey& key) const;
-  };
-};
-
-// log predictive tables of a stage, made by quadrature on first use and kept until they outgrow a bound. Those of large clusters,
-// whose sums and counts hardly ever come back, share quadratures at places near theirs, which depend on the stage's data alone.
-class PredictiveCache {
- public:
-  explicit PredictiveCache(const Prior& prior) : prior_(prior) {}
-  // With room of the caller for one table, those of large clusters are written there and not kept.
-  const double* get(std::size_t stage, double a, double b, double* own = nullptr);
-  bool too_large() const { return numbers_ > limit; }
-  void clear();
-  void trim() {
-    if (too_large()) clear();
-  }
-
- private:
-  static constexpr std::size_t limit = std::size_t{16} << 20;  // 128 MB
-  const Prior& prior_;
-  double* room(std::size_t size);
-
-  StageQuadrature quadrature_;
-  std::unordered_map<StageKey, const double*, StageKey::Hash> tables_;
-  std::unordered_map<StageKey, StageQuadrature, StageKey::Hash> shared_;
-  std::vector<std::unique_ptr<double[]>> pages_;  // where the tables lie
-  std::size_t left_ = 0;                          // numbers on the last page
-  std::size_t numbers_ = 0;
-};
-
-// log I(a, b) of a stage, made by quadrature on first use.
-class IntegralCache {
- public:
-  explicit IntegralCache(const Prior& prior) : prior_(prior) {}
-  // log of I(a + sum, b + count) / I(a, b), the probability of `count` codes of that sum and order.
-  double log_ratio(std::size_t stage, double a, double b, double sum, double count) {
-    return get(stage, a + sum, b + count) - get(stage, a, b);
-  }
-
- private:
-  double get(std::size_t stage, double a, double b);
-  static constexpr std::size_t limit = std::size_t{1} << 20;
-  const Prior& prior_;
-  StageQuadrature quadrature_;
-  std::unordered_map<StageKey, double, StageKey::Hash> values_;
-};
-
 // Sums and counts of the codes of all rankings of a voter, stage by stage.
 struct VoterCodes {
   std::vector<double> sums, counts;
@@ -89,11 +39,12 @@ struct VoterCodes {
 // log P of a voter's rankings in a cluster with these statistics, theta integrated out: in the finite stage, or the infinite one
 // (integrals = nullptr).
 double log_voter(const VoterCodes& own, std::span<const double> prior, std::span<const double> sums, std::span<const double> counts,
-                 double nu, IntegralCache* integrals);
+                 double nu, StageCache* integrals);
 
 class ClusterTable {
  public:
-  ClusterTable(const Prior& prior, Method method);
+  // keeps_tables: weigh() and transfer() will be called, by which clusters are chosen where tables of all codes are small.
+  ClusterTable(StageCache& cache, Method method, bool keeps_tables = false);
 
   void reset(std::size_t num_clusters);
   void set(std::size_t slot, const Cluster& cluster);
@@ -116,13 +67,21 @@ class ClusterTable {
   void add_voter(std::size_t slot, Ballots ballots) { shift_voter(slot, ballots, 1.0); }
   void remove_voter(std::size_t slot, Ballots ballots) { shift_voter(slot, ballots, -1.0); }
   // log P of all these rankings in the cluster of the slot. Thread-safe with a cache of one's own.
-  double log_prob(std::size_t slot, Ballots ballots, IntegralCache& integrals) const;
+  double log_prob(std::size_t slot, Ballots ballots, StageCache& integrals) const;
   // Scores of all slots as score() has them, for a voter. O(slots * sum of t^2).
   std::span<double> score_voter(Ballots ballots);
 
   // Scores of all slots: log size + log P(ranking | cluster). The span is padded to a multiple of slot_block. beta-gibbs: those
   // below `floor` are -inf.
   std::span<double> score(std::span<const Item> ranking, double floor = -infinity);
+  // The same without logarithms, size times P(ranking | cluster), of which the ranking is a member of `own`: that cluster without
+  // it. Needs tables.
+  std::span<double> weigh(std::span<const Item> ranking, std::size_t own);
+  // Takes the ranking that was weighed last to another cluster; or takes it in, or out.
+  void transfer(std::span<const Item> ranking, std::size_t from, std::size_t to) { leave(ranking, from), join(ranking, to); }
+  void join(std::span<const Item> ranking, std::size_t slot) { shift_weighed(ranking, slot, 1.0); }
+  void leave(std::span<const Item> ranking, std::size_t slot) { shift_weighed(ranking, slot, -1.0); }
+  bool keeps_tables() const { return stage_tables_.has_value(); }
   // The same into memory of the caller: thread-safe. `codes` holds slot_block numbers per item, `out` padded_slots().
   void score_into(std::span<const Item> ranking, std::span<std::int16_t> codes, std::span<double> out,
                   double floor = -infinity) const;
@@ -133,12 +92,12 @@ class ClusterTable {
   void refresh(std::size_t slot, std::size_t stages);
   void shift(std::size_t slot, std::span<const Item> ranking, double sign);
   void shift_voter(std::size_t slot, Ballots ballots, double sign);
+  void shift_weighed(std::span<const Item> ranking, std::size_t slot, double sign);
   void resize_slot(std::size_t slot, double by);
 
   const Prior& prior_;
   Method method_;
-  PredictiveCache cache_;
-  IntegralCache integrals_;
+  StageCache& cache_;
   std::size_t num_items_, num_stages_;
   std::size_t slots_ = 0, stride_ = 0;
   std::vector<std::int16_t> position_;
@@ -154,6 +113,8 @@ class ClusterTable {
   std::vector<const double*> saved_predictive_;
   std::vector<std::int16_t> code_block_;
   std::vector<double> scores_;
+  std::optional<StageTables> stage_tables_;
+  std::vector<std::int16_t> weighed_codes_;  // of the ranking weighed last: block of slots, stage, slot
 };
 
 }  // namespace caucus::dp_mallows

@@ -30,25 +30,38 @@ CAUCUS_CLONES void add_differences(const std::uint32_t* rank, std::int32_t place
   for (std::size_t i = 0; i < count; ++i) out[i] += static_cast<std::int32_t>(rank[i]) != place;
 }
 
-// sum_i mass[i] rank[i] in four interleaved sums.
+// sum_i mass[i] rank[i] in eight interleaved sums.
 CAUCUS_CLONES double weighted_sum(const double* mass, const std::uint32_t* rank, std::size_t count) {
-  double part[4] = {0.0, 0.0, 0.0, 0.0};
+  double part[8] = {};
   std::size_t i = 0;
-  for (; i + 4 <= count; i += 4)
-    for (std::size_t l = 0; l < 4; ++l) part[l] += mass[i + l] * static_cast<std::int32_t>(rank[i + l]);
+  for (; i + 8 <= count; i += 8)
+    for (std::size_t l = 0; l < 8; ++l) part[l] += mass[i + l] * static_cast<std::int32_t>(rank[i + l]);
   for (; i < count; ++i) part[0] += mass[i] * static_cast<std::int32_t>(rank[i]);
-  return (part[0] + part[1]) + (part[2] + part[3]);
+  return ((part[0] + part[1]) + (part[2] + part[3])) + ((part[4] + part[5]) + (part[6] + part[7]));
 }
 
 bool by_places(Distance distance) {
   return distance == Distance::spearman || distance == Distance::footrule || distance == Distance::hamming;
 }
 
-double dot(std::span<const double> a, std::span<const double> b) {
-  double total = 0.0;
-  for (std::size_t i = 0; i < a.size(); ++i) total += a[i] * b[i];
-  return total;
+// A running sum waits for itself; eight do not wait for each other.
+CAUCUS_CLONES double dot_of(const double* a, const double* b, std::size_t count) {
+  double part[8] = {};
+  std::size_t i = 0;
+  for (; i + 8 <= count; i += 8)
+    for (std::size_t l = 0; l < 8; ++l) part[l] += a[i + l] * b[i + l];
+  for (; i < count; ++i) part[0] += a[i] * b[i];
+  return ((part[0] + part[1]) + (part[2] + part[3])) + ((part[4] + part[5]) + (part[6] + part[7]));
 }
+CAUCUS_CLONES double sum_of(const double* a, std::size_t count) {
+  double part[8] = {};
+  std::size_t i = 0;
+  for (; i + 8 <= count; i += 8)
+    for (std::size_t l = 0; l < 8; ++l) part[l] += a[i + l];
+  for (; i < count; ++i) part[0] += a[i];
+  return ((part[0] + part[1]) + (part[2] + part[3])) + ((part[4] + part[5]) + (part[6] + part[7]));
+}
+double dot(std::span<const double> a, std::span<const double> b) { return dot_of(a.data(), b.data(), a.size()); }
 
 }  // namespace
 
@@ -76,8 +89,14 @@ std::size_t DistanceEngine::place_of(std::size_t item, std::size_t ranking) cons
 }
 
 std::vector<double> DistanceEngine::distances(std::span<const ItemId> center, int threads) const {
+  std::vector<double> out;
+  distances(center, threads, out);
+  return out;
+}
+
+void DistanceEngine::distances(std::span<const ItemId> center, int threads, std::vector<double>& out) const {
   const std::size_t count = num_rankings();
-  std::vector<double> out(count, 0.0);
+  out.assign(count, 0.0);
   const auto position = inverse_order(center);
   const Distance distance = normalizer_.distance();
   const auto add = distance == Distance::spearman ? add_squares : distance == Distance::footrule ? add_gaps : add_differences;
@@ -94,7 +113,6 @@ std::vector<double> DistanceEngine::distances(std::span<const ItemId> center, in
     for (std::size_t i = begin; i < end; ++i)
       out[i] = static_cast<double>(rank_distance(distance, std::span(ranks_).subspan(i * num_items_, num_items_), position));
   });
-  return out;
 }
 
 // The order by mean rank is best for Spearman's distance.
@@ -192,40 +210,57 @@ double DistanceEngine::share_out(const Parameters& now, std::span<const std::vec
   for (std::size_t k = 0; k < num_components; ++k)
     for (std::size_t m = 0; m < row; ++m)
       decay[k * row + m] = std::exp(constant[k] - offset - now.theta[k][0] * static_cast<double>(m));
+  // First what each component gives each ranking, then the shares: the lookups do not wait for the sums.
+  thread_local std::vector<double> total;
+  total.assign(count, 0.0);
+  for (std::size_t k = 0; k < num_components; ++k) {
+    const double* const from = d[k].data();
+    double* const to = mass[k].data();
+    if (row > 0) {
+      const double* const table = decay.data() + k * row;
+      for (std::size_t i = 0; i < count; ++i) total[i] += to[i] = table[static_cast<std::int32_t>(from[i])];
+    } else {
+      for (std::size_t i = 0; i < count; ++i) total[i] += to[i] = std::exp(constant[k] - offset - now.theta[k][0] * from[i]);
+    }
+  }
   LogSum loglik;
   double rest = 0.0;
   for (std::size_t i = 0; i < count; ++i) {
     const double weight = rankings_.weights()[i];
-    double total = 0.0;
-    for (std::size_t k = 0; k < num_components; ++k)
-      total += part[k] = row > 0 ? decay[k * row + static_cast<std::size_t>(static_cast<std::int64_t>(d[k][i]))]
-                                 : std::exp(constant[k] - offset - now.theta[k][0] * d[k][i]);
-    if (total > 1e-250) {
-      loglik.add(weight, total);
-    } else {  // by logarithms
-      for (std::size_t k = 0; k < num_components; ++k) part[k] = constant[k] - offset - now.theta[k][0] * d[k][i];
-      const double log_total = log_sum_exp(part);
-      rest += weight * log_total;
-      for (double& value : part) value = std::exp(value - log_total);
-      total = 1.0;
+    if (total[i] > 1e-250) {
+      loglik.add(weight, total[i]);
+      total[i] = weight / total[i];
+      continue;
     }
-    for (std::size_t k = 0; k < num_components; ++k) mass[k][i] = part[k] * weight / total;
+    for (std::size_t k = 0; k < num_components; ++k) part[k] = constant[k] - offset - now.theta[k][0] * d[k][i];  // by logarithms
+    const double log_total = log_sum_exp(part);
+    rest += weight * log_total;
+    for (std::size_t k = 0; k < num_components; ++k) mass[k][i] = std::exp(part[k] - log_total);
+    total[i] = weight;
   }
+  for (std::size_t k = 0; k < num_components; ++k)
+    for (std::size_t i = 0; i < count; ++i) mass[k][i] *= total[i];
   return loglik.total() + rest + offset * total_weight();
 }
 
 double DistanceEngine::step(const Parameters& now, bool move_centers, const Workers& workers, Parameters& next) const {
   const std::size_t num_components = now.weight.size(), count = num_rankings();
-  std::vector<std::vector<double>> d(num_components), mass(num_components, std::vector<double>(count));
-  for (std::size_t k = 0; k < num_components; ++k) d[k] = distances(now.center[k], workers.threads);
+  // Steps are many and short, and new memory for each would be a tenth of their time.
+  thread_local std::vector<std::vector<double>> kept_distances, kept_mass;
+  auto &d = kept_distances, &mass = kept_mass;
+  d.resize(num_components), mass.resize(num_components);
+  for (std::size_t k = 0; k < num_components; ++k) {
+    mass[k].resize(count);
+    distances(now.center[k], workers.threads, d[k]);
+  }
   const double loglik = share_out(now, d, mass);
   next = now;
   for (std::size_t k = 0; k < num_components; ++k) {
-    const double total = sum(mass[k]);
+    const double total = sum_of(mass[k].data(), count);
     next.weight[k] = total / total_weight();
     if (!(total > 1e-9 * total_weight())) continue;
     if (move_centers) next.center[k] = best_center(mass[k], now.center[k], workers.threads);
-    if (next.center[k] != now.center[k]) d[k] = distances(next.center[k], workers.threads);
+    if (next.center[k] != now.center[k]) distances(next.center[k], workers.threads, d[k]);
     next.theta[k] = {normalizer_.solve_theta(dot(mass[k], d[k]) / total, now.theta[k][0])};
   }
   return loglik;

@@ -26,6 +26,7 @@ class DistanceEngine : public Engine {
 
  private:
   std::vector<double> distances(std::span<const ItemId> center, int threads) const;
+  void distances(std::span<const ItemId> center, int threads, std::vector<double>& out) const;
   std::size_t place_of(std::size_t item, std::size_t ranking) const;
   double share_out(const Parameters& now, std::span<const std::vector<double>> d, std::span<std::vector<double>> mass) const;
   std::vector<ItemId> by_mean_rank(std::span<const double> mass) const;

@@ -8,31 +8,38 @@
 #include "caucus/base/error.h"
 #include "caucus/base/numeric.h"
 #include "caucus/base/parallel.h"
+#include "caucus/base/word_stream.h"
 #include "caucus/infer/family.h"
 
 namespace caucus::mallows_mixture {
 
 namespace {
 
-// Draws in blocks of rows, a stream per block: the same rows for any number of threads.
-template <class Draw>
+// Draws in blocks of rows, a stream per block: the same rows for any number of threads. In waves, whose orders stay in the cache
+// until they are counted.
+template <class Stream, class Draw>
 Sample draw_rows(const std::vector<std::string>& items, std::span<const double> weight, const SampleRequest& request, Draw&& draw) {
+  constexpr std::size_t block = 512, wave = 16 * block;
+  static_assert(SampleRequest::block % block == 0);
   const std::size_t n = items.size(), length = request.length == 0 ? n : std::min(request.length, n);
   Sample sample;
   sample.labels.resize(request.count);
-  std::vector<ItemId> drawn(request.count * length);
-  constexpr std::size_t block = 512;
-  static_assert(SampleRequest::block % block == 0);
-  parallel_for((request.count + block - 1) / block, request.threads, [&](std::size_t b) {
-    RandomStream stream(request.seed, Purpose::sample, request.first / block + b);
-    for (std::size_t row = b * block; row < std::min(request.count, (b + 1) * block); ++row) {
-      const std::size_t k = weight.size() == 1 ? 0 : stream.categorical(weight);
-      sample.labels[row] = static_cast<int>(k);
-      draw(k, stream, std::span(drawn).subspan(row * length, length));
-    }
-  });
+  std::vector<ItemId> drawn(std::min(request.count, wave) * length);
   RankingSetBuilder builder;
-  for (std::size_t row = 0; row < request.count; ++row) builder.add(std::span<const ItemId>(drawn).subspan(row * length, length));
+  builder.expect_rows(request.count);
+  for (std::size_t begin = 0; begin < request.count; begin += wave) {
+    const std::size_t end = std::min(begin + wave, request.count);
+    parallel_for((end - begin + block - 1) / block, request.threads, [&](std::size_t b) {
+      const std::size_t first = begin + b * block;
+      Stream stream(request.seed, Purpose::sample, (request.first + first) / block);
+      for (std::size_t row = first; row < std::min(end, first + block); ++row) {
+        const std::size_t k = weight.size() == 1 ? 0 : stream.categorical(weight);
+        sample.labels[row] = static_cast<int>(k);
+        draw(k, stream, std::span(drawn).subspan((row - begin) * length, length));
+      }
+    });
+    for (std::size_t i = 0; i < end - begin; ++i) builder.append(std::span<const ItemId>(drawn).subspan(i * length, length));
+  }
   sample.data.items = items;
   sample.data.rankings = builder.build();
   sample.data.source = "sample";
@@ -140,12 +147,13 @@ Sample MallowsMixture::sample(const SampleRequest& request) const {
   if (distance_ == Distance::kendall) {
     std::vector<MallowsSampler> samplers;
     for (std::size_t k = 0; k < num_components(); ++k) samplers.emplace_back(parameters_.center[k], parameters_.theta[k][0]);
-    return draw_rows(items(), parameters_.weight, request,
-                     [&](std::size_t k, RandomStream& stream, std::span<ItemId> out) { samplers[k].draw(stream, out); });
+    return draw_rows<WordStream>(items(), parameters_.weight, request,
+                                 [&](std::size_t k, WordStream& stream, std::span<ItemId> out) { samplers[k].draw(stream, out); });
   }
-  return draw_rows(items(), parameters_.weight, request, [&](std::size_t k, RandomStream& stream, std::span<ItemId> out) {
-    draw_distance_model(distance_, parameters_.center[k], parameters_.theta[k][0], stream, out);
-  });
+  return draw_rows<RandomStream>(items(), parameters_.weight, request,
+                                 [&](std::size_t k, RandomStream& stream, std::span<ItemId> out) {
+                                   draw_distance_model(distance_, parameters_.center[k], parameters_.theta[k][0], stream, out);
+                                 });
 }
 
 std::vector<Group> MallowsMixture::groups() const { return groups_of(parameters_, false); }
@@ -180,8 +188,9 @@ void GeneralizedMallowsMixture::log_joint(const Dataset& data, std::size_t first
 Sample GeneralizedMallowsMixture::sample(const SampleRequest& request) const {
   std::vector<GeneralizedMallowsSampler> samplers;
   for (std::size_t k = 0; k < num_components(); ++k) samplers.emplace_back(parameters_.center[k], parameters_.theta[k], code_);
-  return draw_rows(items(), parameters_.weight, request,
-                   [&](std::size_t k, RandomStream& stream, std::span<ItemId> out) { samplers[k].draw(stream, out); });
+  return draw_rows<RandomStream>(
+      items(), parameters_.weight, request,
+      [&](std::size_t k, RandomStream& stream, std::span<ItemId> out) { samplers[k].draw(stream, out); });
 }
 
 std::vector<Group> GeneralizedMallowsMixture::groups() const { return groups_of(parameters_, true); }

@@ -184,8 +184,14 @@ class Problem {
   }
   Solution attempt(const Parameters& point) const {
     EmOptions brief = em_;
-    brief.iterations = std::min(em_.iterations, 6);
+    brief.iterations = std::min(em_.iterations, 4);
     return go(*engine_, point, brief, "moves");
+  }
+  Solution attempt(Solution solution) const {
+    if (solution.stop_reason == StopReason::converged) return solution;
+    EmOptions brief = em_;
+    brief.iterations = std::min(em_.iterations, 4);
+    return go(*engine_, std::move(solution.parameters), brief, "moves");
   }
   Solution finish(Solution solution) const {
     if (solution.stop_reason == StopReason::converged) return solution;

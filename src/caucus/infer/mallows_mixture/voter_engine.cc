@@ -161,6 +161,7 @@ class VoterProblem {
   std::vector<Parameters> moves(const Solution&, int) const { return {}; }
   std::vector<Parameters> cross(const Solution&, const Solution&, int) const { return {}; }
   Solution attempt(const Parameters& point) const { return go(point, options_.tolerance, 1); }
+  Solution attempt(Solution solution) const { return solution; }
   Solution finish(Solution solution) const { return solution; }
   Solution refine(Solution solution) const { return solution; }
   Solution polish(Solution solution) const {
