@@ -44,13 +44,30 @@ std::vector<double> first_chances(const Group& group) {
 
 namespace {
 
-// Utilities, best first, with an interval and the chance to be first among all items. `level` is that of the intervals shown.
+// The block of an item that the data do not tie to its group's reference, and its place there; none: it is a block of its own.
+std::optional<std::pair<std::size_t, std::size_t>> place_in_block(const Group& group, ItemId item) {
+  const std::vector<UtilityBlock>& blocks = group.errors.blocks;
+  for (std::size_t b = 0; b < blocks.size(); ++b)
+    if (const auto found = std::ranges::find(blocks[b].items, item); found != blocks[b].items.end())
+      return std::pair{b, static_cast<std::size_t>(found - blocks[b].items.begin())};
+  return std::nullopt;
+}
+
+// What the columns of utilities hold, so far.
+struct Shown {
+  std::optional<double> level;  // of the intervals
+  bool blocks = false;          // some are measured within blocks
+};
+
+// Utilities, best first, with an interval and the chance to be first among all items. Blocks that nothing ties together have a zero
+// each, and a line between them.
 std::string show_utilities(const Group& group, const std::vector<std::string>& names, std::size_t width, const Style& style,
-                           std::optional<double>& level) {
+                           Shown& shown) {
   const std::vector<double> chances = first_chances(group);
   const double largest = *std::max_element(chances.begin(), chances.end());
   std::string text;
   std::size_t rank = 0;
+  std::optional<std::size_t> block_above;  // 0: the reference
   for (const ItemId item : group.order) {
     if (++rank > most_items) {
       text += fmt::format("      ... and {} more\n", group.order.size() - most_items);
@@ -62,14 +79,34 @@ std::string show_utilities(const Group& group, const std::vector<std::string>& n
     std::string bar;
     for (std::size_t i = 0; i < eighths / 8; ++i) bar += "█";
     bar += parts[eighths % 8];
-    std::string interval;
-    if (const auto half = half_width(group, item)) {
-      interval = fmt::format(" ± {:.2f}", half->first);
-      level = half->second;
+    const auto in_block = place_in_block(group, item);
+    auto half = half_width(group, item);
+    double utility = group.utilities[item];
+    if (in_block) {
+      const UtilityBlock& block = group.errors.blocks[in_block->first];
+      utility = group.utility_within(block, in_block->second);
+      if (!block.errors.empty() && block.errors[in_block->second]) {
+        const Interval interval = normal_interval(0.0, *block.errors[in_block->second]);
+        half = std::pair{interval.high, interval.level};
+      }
     }
-    if (group.is_unbounded(item)) bar = "(no finite estimate)";
-    text += fmt::format("  {:>4}. {}  {:>+7.2f}{:<8} {:>5.1f}%  {}{}{}\n", rank, fit_width(names[item], width),
-                        group.utilities[item], interval, 100.0 * chances[item], style.bar, bar, style.reset);
+    std::string interval;
+    if (half) {
+      interval = fmt::format(" ± {:.2f}", half->first);
+      shown.level = half->second;
+    }
+    if (in_block || !group.is_unbounded(item)) {
+      const std::size_t block = in_block ? in_block->first + 1 : 0;
+      if (block_above && *block_above != block) {
+        text += fmt::format("        {}-- no finite distance --{}\n", style.dim, style.reset);
+        shown.blocks = true;
+      }
+      block_above = block;
+    } else {
+      bar = "(no finite estimate)";
+    }
+    text += fmt::format("  {:>4}. {}  {:>+7.2f}{:<8} {:>5.1f}%  {}{}{}\n", rank, fit_width(names[item], width), utility, interval,
+                        100.0 * chances[item], style.bar, bar, style.reset);
   }
   return text;
 }
@@ -131,7 +168,7 @@ std::string show_fit(const FittedModel& model, const FitSummary& summary, const 
     text += "\n";
   }
   bool utilities_shown = false;
-  std::optional<double> level;
+  Shown columns;
   for (std::size_t k = 0; k < groups.size(); ++k) {
     if (k == most_groups) {
       text += fmt::format("\n... and {} smaller groups, in the model file\n", groups.size() - k);
@@ -142,7 +179,7 @@ std::string show_fit(const FittedModel& model, const FitSummary& summary, const 
     if (!group.theta_by_stage && !group.theta.empty()) head += fmt::format(", theta {:.3f}", group.theta[0]);
     text += fmt::format("\n{}{}{}\n", style.bold, head, style.reset);
     if (!group.utilities.empty()) {
-      text += show_utilities(group, names, width, style, level);
+      text += show_utilities(group, names, width, style, columns);
       utilities_shown = true;
     } else if (!group.order.empty()) {
       text += show_consensus(group, names);
@@ -152,8 +189,9 @@ std::string show_fit(const FittedModel& model, const FitSummary& summary, const 
     text += "\n" + wrapped(fmt::format("{}: {}; {}", fact.name, fact.value, fact.words), 2) + "\n";
   if (utilities_shown)
     text += fmt::format("\n{}{}{}\n", style.dim,
-                        wrapped(fmt::format("Columns: utility (log-worth, mean zero){}; chance to be first among all items.",
-                                            level ? fmt::format(" ± {:.0f} % interval", 100.0 * *level) : ""),
+                        wrapped(fmt::format("Columns: utility (log-worth, mean zero{}){}; chance to be first among all items.",
+                                            columns.blocks ? " between dashed lines" : "",
+                                            columns.level ? fmt::format(" ± {:.0f} % interval", 100.0 * *columns.level) : ""),
                                 2),
                         style.reset);
   return text;

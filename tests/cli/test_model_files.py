@@ -115,6 +115,30 @@ class ModelFiles(unittest.TestCase):
         self.assertEqual(model["components"][0]["unbounded"], [0])
         self.assertIn("(no finite estimate)", run("fit", data, "-k", 1).stdout)
 
+    def test_blocks_that_nothing_ties_together(self):
+        draw = random.Random(3)
+        favourites = [draw.sample(range(3), 3) for _ in range(80)]
+        data = self.write("b.soi", favourites + [[0, 1, 2, *(3 + i for i in draw.sample(range(3), 3))] for _ in range(30)], "abcdef")
+        model, path = self.fit(data, "-k", 1)
+        component = model["components"][0]
+        self.assertEqual(component["unbounded"], [3, 4, 5])
+        self.assertEqual([sorted(block["items"]) for block in component["blocks"]], [[3, 4, 5]])
+        self.assertEqual(component["standard_errors"][3:], [None] * 3)
+        self.assertTrue(all(0 < error < 1 for error in component["blocks"][0]["standard_errors"] + component["standard_errors"][:3]))
+        shown = run("fit", data, "-k", 1).stdout
+        self.assertEqual(shown.count("-- no finite distance --"), 1)
+        self.assertNotIn("(no finite estimate)", shown)
+        self.assertIn("mean zero between dashed lines", shown)
+        lines = [line.split() for line in shown.splitlines() if "±" in line and line.split()[0].endswith(".")]
+        for part in (lines[:3], lines[3:]):
+            self.assertAlmostEqual(sum(float(words[2]) for words in part), 0.0, delta=0.02)
+        # What a file says of them is read again.
+        page = os.path.join(self.folder.name, "b.json")
+        self.assertEqual(run("report", path, "--data", data, "--out", page).returncode, 0)
+        with open(page, encoding="utf-8") as file:
+            again = json.load(file)
+        self.assertEqual(len(again["models"][0]["groups"][0]["blocks"][0]["utility_intervals"]), 3)
+
     def test_errors_do_not_depend_on_the_scale_of_weights_that_are_no_counts(self):
         draw = random.Random(5)
         ballots = [sorted(range(5), key=lambda i: i + draw.gauss(0, 2)) for _ in range(120)]

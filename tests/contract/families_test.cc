@@ -165,6 +165,7 @@ TEST_P(FamilyContract, ProfileSurvivesTheModelFile) {
     for (std::size_t i = 0; i < a.utilities.size(); ++i) EXPECT_TRUE(same(a.utility_interval(i), b.utility_interval(i)));
     for (std::size_t j = 0; j < a.theta.size(); ++j) EXPECT_TRUE(same(a.theta_interval(j), b.theta_interval(j)));
     EXPECT_EQ(a.errors.unbounded, b.errors.unbounded);
+    EXPECT_EQ(a.errors.blocks, b.errors.blocks);
   }
   EXPECT_NEAR(total, 1.0, 1e-9);
   EXPECT_EQ(loaded.summary.loglik, outcome.summary.loglik);

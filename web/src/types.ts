@@ -72,6 +72,7 @@ export interface Group {
   utility_intervals?: (Interval | null)[];
   utility_level?: number;
   unbounded?: number[]; // items whose utility the data do not bound
+  blocks?: { items: number[]; utilities: number[]; utility_intervals?: (Interval | null)[]; utility_level?: number }[]; // of these, compared among themselves
   mean_place?: number[];
   first_place?: number[];
   theta?: number | number[];

@@ -21,7 +21,7 @@ namespace caucus {
 struct MultistartPlan {
   std::optional<int> starts;  // that many; none: until the budget is spent, sooner where searches agree
   double budget = infinity;   // units of Problem::work, looked at between steps: the same on every machine
-  double least = 0.004;       // share of the budget spent even where all agree; least_share() says how much
+  double least = 0.004;       // share of the budget spent even where all agree; least_share() says how much. It comes on top, too
   Workers workers = 1;        // the runs of a step go side by side
   double same = 1e-6;         // optima closer than this, relative, are one
   bool moves = true;
@@ -32,7 +32,7 @@ struct MultistartPlan {
 // unless very many agree. Many ballots make them smooth.
 inline double least_share(double ballots, std::size_t parameters) {
   const double each = ballots / static_cast<double>(std::max<std::size_t>(parameters, 1));
-  return std::clamp(std::pow(20.0 / each, 3.0), 0.004, 1.0);
+  return std::clamp(std::pow(30.0 / each, 2.0), 0.004, 1.0);
 }
 
 // Problem:
@@ -40,7 +40,7 @@ inline double least_share(double ballots, std::size_t parameters) {
 //   Solution start(int number)          a full run from start `number`: a function of the seed and the number alone
 //   vector<Point> moves(best, time)     places near an optimum from where a better one may be reached, others each time
 //   vector<Point> cross(one, two, time) places that have some groups of one optimum and some of another
-//   Solution attempt(Point)             a short run
+//   Solution attempt(Point), attempt(Solution)   a short run, and some more of it
 //   Solution finish(Solution)           goes on to the end
 //   Solution refine(Solution)           what is too dear for all: on all rankings where the others see a part, or a wider search
 //   double value(Solution), double work(Solution), bool stopped(Solution)
@@ -66,7 +66,9 @@ class Multistart {
       pool_.clear();
       run_starts(first, count);
       if (count < starts_per_search || !plan_.moves) continue;
-      if (worth_moving()) evolve(true);
+      // Starts that disagree say that the likelihood is rough: one search in full at least, however dear its starts were.
+      const bool in_full = number == 0 && !plan_.starts && hits_of_best() < record_.finished;
+      if (in_full || worth_moving()) evolve(true);
       enter(champions_, pool_.front());
       if (number % searches_per_meeting == searches_per_meeting - 1) meet();
     }
@@ -80,7 +82,8 @@ class Multistart {
   static constexpr std::size_t followed = 2;  // moves run to their end, of those attempted
   static constexpr std::size_t rivals = 3;    // optima that the best one is crossed with at a time
   static constexpr std::size_t pool_size = 12;
-  static constexpr int patience = 3;
+  // Rough likelihoods go on rising after rounds that led nowhere.
+  int patience() const { return plan_.least < 0.5 ? 3 : 6; }
   static constexpr int searches_per_meeting = 3;
 
   struct Optimum {
@@ -109,7 +112,7 @@ class Multistart {
     const bool unanimous = hits == record_.finished;
     const double missed = SearchRecord::missed_after(hits), share = std::pow(2.0 * missed, unanimous ? 5.0 : 2.0);
     const double least = plan_.least * std::min(1.0, unanimous ? std::pow(6.0 * missed, 4.0) : 20.0 * missed);
-    return work_ >= plan_.budget * std::max(share, least);
+    return work_ >= plan_.budget * (1.0 + plan_.least) * std::max(share, least);
   }
   bool worth_moving() const { return plan_.starts ? hits_of_best() < agreed : !enough(); }
   bool done(int number) const {
@@ -137,10 +140,10 @@ class Multistart {
   }
 
   // Moves from the best of this search, and crossings with its others: short runs from all, the better ones to the end; again from
-  // there until nothing better turns up `patience` times.
+  // there until nothing better turns up patience() times.
   void evolve(bool independent) {
     bool by_start = true;
-    for (int failed = 0; failed < patience && !stopped_ && worth_moving();) {
+    for (int failed = 0, round = 0; failed < patience() && !stopped_ && (round == 0 || worth_moving()); ++round) {
       const double from = pool_.front().value + margin(pool_.front().value);
       std::vector<typename Problem::Point> points = problem_.moves(pool_.front().solution, times_moved_);
       for (std::size_t r = 1; r < pool_.size() && r <= rivals; ++r) {
@@ -150,21 +153,8 @@ class Multistart {
       }
       ++times_moved_;
       if (points.empty()) return;
-      // The first that is told to stop is the last that is tried: with a hundred groups there are hundreds of them.
-      std::atomic<bool> stop = false;
-      auto attempts = side_by_side(points.size(), [&](std::size_t p) -> std::optional<Solution> {
-        if (stop) return std::nullopt;
-        Solution solution = problem_.attempt(points[p]);
-        if (problem_.stopped(solution)) stop = true;
-        return solution;
-      });
-      for (const auto& solution : attempts)
-        if (solution) note(*solution);
+      std::vector<Solution> tried = sorted_by_short_runs(points);
       if (stopped_) return;
-      std::vector<Solution> tried;
-      for (auto& solution : attempts) tried.push_back(std::move(*solution));
-      std::ranges::stable_sort(tried, std::greater(), [&](const Solution& solution) { return problem_.value(solution); });
-      tried.resize(std::min(tried.size(), followed));
       for (auto& solution : side_by_side(tried.size(), [&](std::size_t p) { return problem_.finish(std::move(tried[p])); }))
         add(std::move(*solution), 0);
       const bool rose = pool_.front().value > from;
@@ -173,6 +163,34 @@ class Multistart {
     }
     // Where the moves led to, this search has found once.
     if (independent && !by_start && !stopped_) optimum_at(pool_.front().value)->hits += 1;
+  }
+
+  // The better ones, after short runs from all and, of the best third, once more.
+  std::vector<Solution> sorted_by_short_runs(const std::vector<typename Problem::Point>& points) {
+    std::vector<Solution> tried;
+    // The first that is told to stop is the last that is tried: with a hundred groups there are hundreds of them.
+    std::atomic<bool> stop = false;
+    const auto run_all = [&](std::size_t count, auto&& attempt) {
+      auto ended = side_by_side(count, [&](std::size_t p) -> std::optional<Solution> {
+        if (stop) return std::nullopt;
+        Solution solution = attempt(p);
+        if (problem_.stopped(solution)) stop = true;
+        return solution;
+      });
+      tried.clear();
+      for (auto& solution : ended)
+        if (solution) note(*solution), tried.push_back(std::move(*solution));
+      std::ranges::stable_sort(tried, std::greater(), [&](const Solution& solution) { return problem_.value(solution); });
+    };
+    run_all(points.size(), [&](std::size_t p) { return problem_.attempt(points[p]); });
+    if (stopped_) return {};
+    tried.resize(std::min(tried.size(), std::max(followed, tried.size() / 3)));
+    if (tried.size() > followed) {
+      std::vector<Solution> begun = std::move(tried);
+      run_all(begun.size(), [&](std::size_t p) { return problem_.attempt(std::move(begun[p])); });
+      tried.resize(std::min(tried.size(), followed));
+    }
+    return tried;
   }
 
   // Searches have each some groups of the best optimum: now and then their best are crossed with each other. What comes of it was

@@ -38,6 +38,7 @@ struct Toy {
                               : two.height};
   }
   Solution attempt(double height) { return {height}; }
+  Solution attempt(Solution solution) { return solution; }
   Solution finish(Solution solution) { return solution; }
   Solution refine(Solution solution) { return {refined[static_cast<std::size_t>(solution.height)]}; }
   static double value(const Solution& solution) { return solution.height; }
@@ -98,8 +99,8 @@ TEST(Multistart, CrossingsReachWhatNeitherStartsNorMovesDo) {
 
 // An optimum that a hundredth of the starts lead to, where the next best is found by half of them.
 TEST(Multistart, RoughLikelihoodsAreSearchedOnThoughMostAgree) {
-  EXPECT_DOUBLE_EQ(least_share(5000.0, 20), 0.004);
-  EXPECT_DOUBLE_EQ(least_share(1000.0, 25), 0.125);
+  EXPECT_DOUBLE_EQ(least_share(10000.0, 20), 0.004);
+  EXPECT_DOUBLE_EQ(least_share(1500.0, 25), 0.25);
   EXPECT_DOUBLE_EQ(least_share(143.0, 50), 1.0);
   int found = 0;
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
@@ -185,7 +186,7 @@ TEST(Regroup, AMoveSeedsAGroupAtACard) {
   }
   RandomStream random(4);
   const std::vector<Regrouping> moves = regrouper.moves(standing, 3, random);
-  EXPECT_EQ(moves.size(), 3u * (2u + 2u));
+  EXPECT_EQ(moves.size(), 3u * (2u + 4u));
   for (const Regrouping& move : moves) {
     ASSERT_EQ(move.labels.size(), all.size());
     for (std::size_t fresh : move.fresh)
@@ -195,6 +196,29 @@ TEST(Regroup, AMoveSeedsAGroupAtACard) {
   // 60 copies against an expectation of 2060 / 8!: hundreds of nats, where single ballots have three each.
   const auto seeds = regrouper.around_ballots(2, standing.log_probs, random);
   EXPECT_EQ(std::ranges::max(seeds), 1u);
+}
+
+TEST(Regroup, SatellitesAreOfAnySizeUpToAnEvenShare) {
+  const RankingSet all = cards(8, 1.0);
+  const Regrouper regrouper(all, 8, Unranked::last);
+  const std::vector<double> expected(all.size(), -std::lgamma(9.0));
+  RandomStream random(6);
+  int alone = 0, many = 0;
+  constexpr int trials = 60;
+  for (int trial = 0; trial < trials; ++trial) {
+    std::vector<double> size(4, 0.0);
+    const std::vector<std::uint32_t> labels = regrouper.satellites(4, expected, random);
+    ASSERT_EQ(labels.size(), all.size());
+    for (std::size_t i = 0; i < all.size(); ++i) size.at(labels[i]) += all.weight(i);
+    EXPECT_GE(size[0], 0.24 * all.total_weight());
+    for (std::size_t k = 1; k < 4; ++k) {
+      EXPECT_LE(size[k], 0.26 * all.total_weight());
+      alone += size[k] == 1.0 ? 1 : 0;
+      many += size[k] > 50.0 ? 1 : 0;
+    }
+  }
+  EXPECT_GE(alone, trials / 10);
+  EXPECT_GE(many, trials / 2);
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "caucus/data/weights.h"
+
 namespace caucus {
 
 namespace {
@@ -70,6 +72,33 @@ std::vector<std::uint32_t> Regrouper::around_ballots(std::size_t num_groups, std
   return labels;
 }
 
+void Regrouper::gather(std::size_t ballot, double mass, std::uint32_t label, std::span<std::uint32_t> labels) const {
+  const std::vector<double> distance = distances(ballot);
+  std::vector<std::size_t> order(labels.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return distance[i]; });
+  double taken = 0.0;
+  for (std::size_t i : order) {
+    if (taken > 0.0 && taken >= mass) break;
+    labels[i] = label;
+    taken += rankings_.weight(i);
+  }
+}
+
+double Regrouper::any_mass(std::size_t num_groups, RandomStream& random) const {
+  const double least = 0.5 * one_ballot(rankings_), most = rankings_.total_weight() / static_cast<double>(num_groups);
+  return least * std::pow(std::max(most / least, 1.0), random.uniform());
+}
+
+std::vector<std::uint32_t> Regrouper::satellites(std::size_t num_groups, std::span<const double> expected,
+                                                 RandomStream& random) const {
+  std::vector<std::uint32_t> labels(rankings_.size(), 0);
+  const std::vector<double> surprising = surprise(expected);
+  for (std::size_t k = 1; k < num_groups && !(stop_ && stop_()); ++k)
+    gather(draw(surprising, random), any_mass(num_groups, random), static_cast<std::uint32_t>(k), labels);
+  return labels;
+}
+
 std::vector<Regrouping> Regrouper::moves(const Standing& standing, std::size_t num_groups, RandomStream& random) const {
   const std::size_t count = rankings_.size(), num = num_groups;
   if (num < 2) return {};
@@ -84,10 +113,8 @@ std::vector<Regrouping> Regrouper::moves(const Standing& standing, std::size_t n
   spared.resize(std::min<std::size_t>(num, 3));
 
   const std::vector<double> surprising = surprise(standing.log_probs);
-  const double total = rankings_.total_weight();
   std::vector<Regrouping> result;
   std::vector<double> chances(count);
-  std::vector<std::size_t> order(count);
   for (std::size_t gone : spared) {
     std::vector<std::uint32_t> others(count, 0);
     for (std::size_t i = 0; i < count; ++i) {
@@ -108,19 +135,10 @@ std::vector<Regrouping> Regrouper::moves(const Standing& standing, std::size_t n
         if (others[i] == split && from_two[i] < from_one[i]) move.labels[i] = static_cast<std::uint32_t>(gone);
       result.push_back(std::move(move));
     }
-    // Around a surprising ballot: the ballot alone, or with the nearest ones.
-    for (const double mass : {0.0, 0.25 * total / static_cast<double>(num)}) {
-      const std::size_t ballot = draw(surprising, random);
-      const std::vector<double> distance = distances(ballot);
-      std::iota(order.begin(), order.end(), std::size_t{0});
-      std::ranges::stable_sort(order, {}, [&](std::size_t i) { return distance[i]; });
+    // Around surprising ballots.
+    for (int seed = 0; seed < 4; ++seed) {
       Regrouping move{others, {gone}};
-      double taken = 0.0;
-      for (std::size_t i : order) {
-        if (taken > mass) break;
-        move.labels[i] = static_cast<std::uint32_t>(gone);
-        taken += rankings_.weight(i);
-      }
+      gather(draw(surprising, random), any_mass(num, random), static_cast<std::uint32_t>(gone), move.labels);
       result.push_back(std::move(move));
     }
   }

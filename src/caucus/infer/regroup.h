@@ -56,8 +56,13 @@ class Regrouper {
   // `expected` (log probabilities under a fit, of one group say) among ballots that occur more often than it expects.
   std::vector<std::uint32_t> around_ballots(std::size_t num_groups, std::span<const double> expected, RandomStream& random) const;
 
+  // All in one group but for those around K - 1 ballots drawn as above: from a ballot alone to an even share, as likely small as
+  // large. Where ballots are few, the best groups are often one of nearly all and a few of those who fit nowhere.
+  std::vector<std::uint32_t> satellites(std::size_t num_groups, std::span<const double> expected, RandomStream& random) const;
+
   // Moves from a fit, after split-and-merge EM (Ueda et al. 2000): a group that can best be spared goes (its rankings to their next
-  // best), and comes back as one half of another group, or around a ballot that occurs far more often than the fit expects.
+  // best), and comes back as one half of another group, or around a ballot that occurs far more often than the fit expects: the
+  // ballot alone, or with any number of those near it.
   std::vector<Regrouping> moves(const Standing& standing, std::size_t num_groups, RandomStream& random) const;
 
   // Crossing of two fits (Gribel & Vidal 2019): groups of the one are matched with those of the other that have the most rankings
@@ -67,6 +72,10 @@ class Regrouper {
  private:
   void places(std::size_t ranking, std::span<double> out) const;
   std::vector<double> distances(std::size_t ballot) const;
+  // Labels the ballots nearest to one, until they weigh so much: at least the ballot itself.
+  void gather(std::size_t ballot, double mass, std::uint32_t label, std::span<std::uint32_t> labels) const;
+  // From half a ballot to an even share of all, every factor as likely.
+  double any_mass(std::size_t num_groups, RandomStream& random) const;
   // w log(w / expected count), where positive: each ballot's part in the likelihood ratio against its own frequency.
   std::vector<double> surprise(std::span<const double> log_probs) const;
 

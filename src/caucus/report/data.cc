@@ -67,6 +67,17 @@ double bounded_mean(const report::GroupView& group) {
   return count > 0 && !group.unbounded.empty() ? sum / static_cast<double>(count) : 0.0;
 }
 
+// Items that the data compare with each other but not with the rest: utilities from the mean of the block.
+Json block_json(const Group& profile, const UtilityBlock& block) {
+  Json json = {{"items", block.items}};
+  std::vector<double> utilities;
+  for (std::size_t place = 0; place < block.items.size(); ++place) utilities.push_back(profile.utility_within(block, place));
+  json["utilities"] = rounded(utilities, 5);
+  add_intervals(json, "utility_intervals", "utility_level", utilities.size(), 0.0,
+                [&](std::size_t place) { return profile.interval_within(block, place); });
+  return json;
+}
+
 Json group_json(const Parts& parts, std::size_t k, bool full) {
   const report::GroupView& group = parts.view.groups[k];
   const Group& profile = group.profile;
@@ -90,6 +101,8 @@ Json group_json(const Parts& parts, std::size_t k, bool full) {
     for (double& utility : utilities) utility -= shift;
     json["utilities"] = rounded(utilities, full ? 5 : 3);
     if (!group.unbounded.empty()) json["unbounded"] = group.unbounded;
+    if (full)
+      for (const UtilityBlock& block : profile.errors.blocks) json["blocks"].push_back(block_json(profile, block));
     if (full)
       add_intervals(json, "utility_intervals", "utility_level", utilities.size(), shift,
                     [&](std::size_t i) { return profile.utility_interval(i); });

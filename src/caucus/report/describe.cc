@@ -79,10 +79,12 @@ class Evidence {
     return weight > 0.0 ? sum / weight : values[k][i];
   }
 
-  // Not: items without a finite estimate, and items listed by a tenth as many as an item is on average, or by fewer than five.
+  // Not: items without a finite estimate, unless what is said of them is counted alone (favourites whom all members rank above the
+  // rest have none), and items listed by a tenth as many as an item is on average, or by fewer than five.
   std::vector<std::uint8_t> known_items(std::size_t k, const Counted* counted) const {
     std::vector<std::uint8_t> known(n_, 1);
-    for (ItemId item : view_.groups[k].unbounded) known[item] = 0;
+    if (!by_count_ || wins_ || counted->unranked != Unranked::last)
+      for (ItemId item : view_.groups[k].unbounded) known[item] = 0;
     if (counted == nullptr) return known;
     const Tally& tally = by_count_ && k_ > 1 ? counted->groups[k] : counted->everyone;
     double mean = 0.0;

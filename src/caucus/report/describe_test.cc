@@ -36,6 +36,16 @@ TEST(ReportWords, AnItemWithoutAFiniteEstimateIsNeverSpokenOf) {
     EXPECT_EQ(text.find("endless"), std::string::npos) << text;
 }
 
+TEST(ReportWords, FavouritesWhomAllRankAboveTheRestAreSpokenOf) {
+  // No choice bounds the distance of A and B from the others, but that all members put one of them first is counted.
+  const Dataset data = parse_dataset("4 1\n30 1 2 3 0\n20 2 1 4 0\n20 3 4 1 0\n0\n\"A\"\n\"B\"\n\"C\"\n\"D\"\n\"t\"\n", "v.blt");
+  const Counted counted = count_rankings(data, std::vector<std::uint32_t>{0, 0, 1}, 2);
+  const ModelView view = view_of({"A", "B", "C", "D"}, {group(0.7, {0.6, 0.4, 0, 0}, {1.4, 1.6, 3.4, 3.6}, {0, 1}),
+                                                        group(0.3, {0, 0, 0.6, 0.4}, {3, 4, 1, 2})});
+  const auto found = describe_groups(view, &counted, two, {});
+  EXPECT_TRUE(found[0].words.starts_with("60% put A first (0% elsewhere)")) << found[0].words;
+}
+
 TEST(ReportWords, AnItemThatHardlyAnyoneListsIsNeverSpokenOf) {
   // The write-in is first on the two ballots that list it; 198 others list three names.
   const Dataset data = parse_dataset("4 1\n2 4 0\n120 1 2 3 0\n78 2 3 1 0\n0\n\"a\"\n\"b\"\n\"c\"\n\"write-in\"\n\"t\"\n", "v.blt");

@@ -52,6 +52,17 @@ std::optional<Interval> Group::theta_interval(std::size_t stage) const {
   return Interval{std::max(0.0, wide.low), wide.high, wide.level};
 }
 
+double Group::utility_within(const UtilityBlock& block, std::size_t place) const {
+  double total = 0.0;
+  for (ItemId item : block.items) total += utilities[item];
+  return utilities[block.items[place]] - total / static_cast<double>(block.items.size());
+}
+
+std::optional<Interval> Group::interval_within(const UtilityBlock& block, std::size_t place) const {
+  const std::optional<double> error = at(block.quasi_errors.empty() ? block.errors : block.quasi_errors, place);
+  return error ? std::optional(normal_interval(utility_within(block, place), *error)) : std::nullopt;
+}
+
 bool Group::is_unbounded(ItemId item) const { return std::ranges::find(errors.unbounded, item) != errors.unbounded.end(); }
 
 std::vector<ItemId> order_by(const std::vector<double>& values) {

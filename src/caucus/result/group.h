@@ -28,6 +28,14 @@ struct OrderStability {
   std::vector<double> before;  // [a * n + b]: share of the resamples that place a before b
 };
 
+// Unbounded items that the data compare with each other all the same: differences within a block are known, and its errors are
+// those of utilities minus the block's mean.
+struct UtilityBlock {
+  std::vector<ItemId> items;                                // best first
+  std::vector<std::optional<double>> errors, quasi_errors;  // by place in items; empty where none were estimated
+  bool operator==(const UtilityBlock&) const = default;
+};
+
 // What is known about the errors of a group's numbers. Lists are empty where nothing was estimated, and hold nothing at the places
 // that have no error (an item whose utility has no finite maximum).
 struct GroupErrors {
@@ -36,6 +44,7 @@ struct GroupErrors {
   std::vector<std::optional<double>> utility_errors, quasi_errors;  // by item
   std::vector<std::optional<Interval>> utility_intervals;           // by item
   std::vector<ItemId> unbounded;                                    // items whose utility has no finite maximum
+  std::vector<UtilityBlock> blocks;                                 // of two and more of these
   std::vector<std::optional<double>> theta_errors;                  // as theta
   std::vector<std::optional<Interval>> theta_intervals;             // as theta
   std::vector<std::optional<Interval>> place_intervals;             // of the first items of the order, places from 1
@@ -59,6 +68,9 @@ struct Group {
   std::optional<Interval> weight_interval() const;
   std::optional<Interval> utility_interval(std::size_t item) const;
   std::optional<Interval> theta_interval(std::size_t stage) const;
+  // Of an item that stands at this place of a block: its utility minus the block's mean.
+  double utility_within(const UtilityBlock& block, std::size_t place) const;
+  std::optional<Interval> interval_within(const UtilityBlock& block, std::size_t place) const;
   bool is_unbounded(ItemId item) const;
 };
 

@@ -184,6 +184,11 @@ void write_group(const Group& group, Json& component) {
   if (!errors.quasi_errors.empty()) component["quasi_standard_errors"] = errors_json(errors.quasi_errors);
   if (!errors.utility_intervals.empty()) component["utility_intervals"] = intervals_json(errors.utility_intervals);
   if (!errors.unbounded.empty()) component["unbounded"] = errors.unbounded;
+  for (const UtilityBlock& block : errors.blocks) {
+    Json& written = component["blocks"].emplace_back(Json{{"items", block.items}});
+    if (!block.errors.empty()) written["standard_errors"] = errors_json(block.errors);
+    if (!block.quasi_errors.empty()) written["quasi_standard_errors"] = errors_json(block.quasi_errors);
+  }
   if (!errors.theta_errors.empty())
     component["theta_standard_errors"] =
         group.theta_by_stage ? errors_json(errors.theta_errors) : value_or_null(errors.theta_errors[0]);
@@ -202,6 +207,19 @@ void write_group(const Group& group, Json& component) {
   }
 }
 
+UtilityBlock read_block(const Place& place, std::size_t num_items) {
+  UtilityBlock block;
+  for (const auto& item : place["items"].list(std::nullopt, 0.0, static_cast<double>(num_items) - 1.0))
+    if (item) block.items.push_back(static_cast<ItemId>(*item));
+  if (block.items.empty()) place["items"].fail("positions of items");
+  const auto known = [&](const Place& errors) {
+    return errors.given() ? errors.list(block.items.size(), 0.0) : std::vector<std::optional<double>>();
+  };
+  block.errors = known(place["standard_errors"]);
+  block.quasi_errors = known(place["quasi_standard_errors"]);
+  return block;
+}
+
 GroupErrors read_errors(const Json& json, std::size_t index, std::size_t num_items) {
   const Place component(json, fmt::format("components[{}]", index));
   const auto by_item = [&](const Place& place) { return place.size() == 0 ? std::nullopt : std::optional(num_items); };
@@ -214,6 +232,8 @@ GroupErrors read_errors(const Json& json, std::size_t index, std::size_t num_ite
   if (const Place found = component["utility_intervals"]; found.given()) errors.utility_intervals = found.intervals(num_items);
   for (const auto& item : component["unbounded"].list(std::nullopt, 0.0, static_cast<double>(num_items) - 1.0))
     if (item) errors.unbounded.push_back(static_cast<ItemId>(*item));
+  const Place blocks = component["blocks"];
+  for (std::size_t b = 0; b < blocks.size(); ++b) errors.blocks.push_back(read_block(blocks.at(b), num_items));
   const Place thetas = component["theta"];
   const auto by_stage = thetas.json().is_array() ? std::optional(thetas.size()) : std::nullopt;
   errors.theta_errors = component["theta_standard_errors"].list(std::nullopt, 0.0);

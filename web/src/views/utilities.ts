@@ -2,9 +2,22 @@ import { axisBottom, legend, mark, padded, scaleLinear, symbol, widestLabel, col
 import { fitText, h, s, selectBox } from "../dom";
 import { fixed, intervalName, number } from "../format";
 import { placesOf } from "../state";
+import type { Group } from "../types";
 import { Pager, svgRoot, type ViewMaker } from "../view";
 
 type Measure = "utility" | "mean_place";
+type Fact = [string, string];
+
+// Of an item that the data do not tie to the rest of its group: how it stands among those that they do compare it with.
+function unboundedFacts(group: Group, items: readonly string[], item: number): Fact[] {
+  const block = group.blocks?.find((b) => b.items.includes(item)), at = block?.items.indexOf(item) ?? -1;
+  const facts: Fact[] = [["utility", "not bounded by the data"]];
+  if (!block) return facts;
+  const interval = block.utility_intervals?.[at], others = block.items.filter((i) => i !== item).map((i) => items[i]).join(", ");
+  facts.push([`compared with ${others} alone`, fixed(block.utilities[at], 2)]);
+  if (interval) facts.push([intervalName(block.utility_level), `${fixed(interval[0], 2)} to ${fixed(interval[1], 2)}`]);
+  return facts;
+}
 
 export const utilities: ViewMaker = (state) => {
   const model = state.current;
@@ -69,8 +82,8 @@ export const utilities: ViewMaker = (state) => {
           }
           if (endless) parts.classList.add("faint");
           mark(parts, model.items[item], ["group", state.name(k)],
-            measure === "utility" ? ["utility", endless ? "not bounded by the data" : fixed(value, 2)] : ["average place", fixed(value, 1)],
-            ...(interval && !endless ? [[intervalName(group.utility_level), `${fixed(interval[0], 2)} to ${fixed(interval[1], 2)}`] as [string, string]] : []),
+            ...(measure === "utility" ? endless ? unboundedFacts(group, model.items, item) : [["utility", fixed(value, 2)] as Fact] : [["average place", fixed(value, 1)] as Fact]),
+            ...(interval && !endless ? [[intervalName(group.utility_level), `${fixed(interval[0], 2)} to ${fixed(interval[1], 2)}`] as Fact] : []),
             ["place in the group", String(placesOf(group.order)[item])]);
           drawing.append(parts);
         });

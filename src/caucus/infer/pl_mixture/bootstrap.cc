@@ -13,6 +13,7 @@
 #include "caucus/base/error.h"
 #include "caucus/base/random.h"
 #include "caucus/data/weights.h"
+#include "caucus/infer/pl_mixture/battles.h"
 #include "caucus/infer/pl_mixture/gibbs.h"
 #include "caucus/infer/silent_observer.h"
 #include "caucus/infer/stopping.h"
@@ -172,8 +173,9 @@ BootstrapSample bootstrap_sample(const BootstrapSource& source, Bootstrap kind, 
 namespace {
 
 // A sample may leave items unbeaten although the data do not: the weak prior then keeps them finite.
+constexpr double sparse_strength = 0.1;
 double bootstrap_strength(const Dataset& sample, double strength) {
-  return strength > 0.0 || connectivity(sample).strongly_connected ? strength : 0.1;
+  return strength > 0.0 || connectivity(sample).strongly_connected ? strength : sparse_strength;
 }
 
 // The fitted tie strengths of the orders that a sample has.
@@ -252,6 +254,35 @@ std::vector<double> start_weights(const Objective& sample, const Parameters& fit
   return logits;
 }
 
+// Samples of battles of one group: counts of the same pairs, each a few steps from the fit in the metric of the fit.
+class BattleRefits {
+ public:
+  static std::optional<BattleRefits> of(const Objective& fit, const Parameters& fitted, bool by_voter, const Options& options) {
+    if (fitted.num_components() > 1 || by_voter || fitted.ties.orders.size() > 1) return std::nullopt;
+    std::optional<Battles> battles = Battles::of(fit.data());
+    if (!battles) return std::nullopt;
+    Cholesky metric = battles->metric(fitted, fit.strength());
+    if (!metric.is_positive_definite()) return std::nullopt;
+    return BattleRefits{*std::move(battles), std::move(metric), fitted, fit.strength(), options.bootstrap_kind};
+  }
+  // Nothing where the steps do not get there.
+  std::optional<Parameters> refit(const Dataset& sample) const {
+    const std::optional<Battles> own =
+        kind == Bootstrap::nonparametric ? battles.with_weights(sample.rankings.weights()) : Battles::of(sample);
+    if (!own || own->has_ties() == fitted.ties.empty()) return std::nullopt;
+    Parameters found = fitted;
+    if (!own->refine(metric, strength > 0.0 || own->strongly_connected() ? strength : sparse_strength, found)) return std::nullopt;
+    found.center_all();
+    return found;
+  }
+
+  Battles battles;
+  Cholesky metric;
+  const Parameters& fitted;
+  double strength;
+  Bootstrap kind;
+};
+
 }  // namespace
 
 BootstrapResult bootstrap_plain(const Objective& fit, const KnownVoters* known, const Parameters& fitted,
@@ -261,9 +292,13 @@ BootstrapResult bootstrap_plain(const Objective& fit, const KnownVoters* known, 
   const MembershipLogit* const logit = fit.membership();
   BootstrapSource source{fit.data(), Simulator(fitted), fit.data().voters.share() || logit != nullptr, {}};
   if (logit != nullptr) source.voter_weights = weights_of_voters(*logit, fitted.gamma);
+  const std::optional<BattleRefits> battles = BattleRefits::of(fit, fitted, source.by_voter, options);
   std::vector<BootstrapEstimate> kept = bootstrap(
       source, options,
       [&](const BootstrapSample& sample, const Run& within) {
+        if (battles)
+          if (std::optional<Parameters> found = battles->refit(sample.data))
+            return BootstrapEstimate{*std::move(found), {}, {}, {}};
         Objective objective(sample.data, num, bootstrap_strength(sample.data, fit.strength()), 1);
         if (logit != nullptr) objective.use_membership(known->logit_of(sample.origin, sample.data.voters.weights));
         Parameters start = fitted;

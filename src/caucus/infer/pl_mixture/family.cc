@@ -53,6 +53,23 @@ Parameters read_init(const std::string& path, const Dataset& data, int num_compo
   return result;
 }
 
+// Items of group k that are tied to each other but not to its reference.
+UtilityBlock block_of(const Result& result, std::size_t k, const std::vector<std::size_t>& items) {
+  const auto utilities = result.parameters.component(k);
+  UtilityBlock block{{items.begin(), items.end()}, {}, {}};
+  std::ranges::stable_sort(block.items, std::greater(), [&](ItemId item) { return utilities[item]; });
+  if (!result.errors || result.errors->block_utilities.empty()) return block;
+  const auto known = [&](const std::vector<double>& values) {
+    std::vector<std::optional<double>> own;
+    for (ItemId item : block.items)
+      if (const double value = values[k * result.parameters.num_items + item]; std::isfinite(value)) own.emplace_back(value);
+    return own;  // a block has all of them or none
+  };
+  block.errors = known(result.errors->block_utilities);
+  block.quasi_errors = known(result.errors->block_quasi);
+  return block;
+}
+
 // The errors of group k: intervals from draws or resamples where there are any, else standard errors alone.
 GroupErrors errors_of(const Result& result, std::size_t k) {
   const std::size_t n = result.parameters.num_items;
@@ -92,6 +109,8 @@ GroupErrors errors_of(const Result& result, std::size_t k) {
     errors.weight_interval = Interval{result.posterior->weight_low[k], result.posterior->weight_high[k], 0.95};
   }
   errors.unbounded.assign(result.unbounded[k].begin(), result.unbounded[k].end());
+  for (std::size_t b = 0; k < result.blocks.size() && b < result.blocks[k].size(); ++b)
+    errors.blocks.push_back(block_of(result, k, result.blocks[k][b]));
   return errors;
 }
 
@@ -290,10 +309,12 @@ class PlMixtureFamily : public Family {
     }
     model->set_errors(std::move(errors));
     if (result.errors && !result.errors->log_ties.empty()) {
-      Record errors_of_ties;  // of delta itself, by the delta method
-      for (std::size_t o = 0; o < result.errors->log_ties.size(); ++o)
-        errors_of_ties.set(std::to_string(result.parameters.ties.orders[o]),
-                           result.errors->log_ties[o] * std::exp(result.parameters.ties.log_delta[o]));
+      // Of delta itself, by the delta method. None of a strength that the data do not bound, nor beyond what a file holds.
+      Record errors_of_ties;
+      for (std::size_t o = 0; o < result.errors->log_ties.size(); ++o) {
+        const double of_log = result.errors->log_ties[o], error = of_log * std::exp(result.parameters.ties.log_delta[o]);
+        if (of_log <= useless_error && error < 1e99) errors_of_ties.set(std::to_string(result.parameters.ties.orders[o]), error);
+      }
       model->extras.set("ties_standard_errors", errors_of_ties);
     }
     if (result.membership) tell_membership(result, *model);

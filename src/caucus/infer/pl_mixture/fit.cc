@@ -339,6 +339,7 @@ void finish_plain(Fit& fit, const Objective& objective, Solution solution) {
                                         : entropy_of(objective, parameters, posterior);
   for (std::size_t k = 0; k < num; ++k) {
     result.unbounded.push_back(pieces[k].unbounded());
+    result.blocks.emplace_back(pieces[k].blocks.begin() + (pieces[k].blocks.empty() ? 0 : 1), pieces[k].blocks.end());
     if (num == 1) break;  // said above
     if (last.responsibility[k] < fit.one_ballot) {
       fit.warn(fmt::format("group {} is empty: less than one {} belongs to it", k + 1, objective.by_voter() ? "voter" : "ranking"));

@@ -48,6 +48,7 @@ struct Result {
   StopReason stop_reason = StopReason::converged;
   std::vector<double> trace;
   std::vector<std::vector<std::size_t>> unbounded;  // per component: items that the data do not tie to its reference (pieces.h)
+  std::vector<std::vector<std::vector<std::size_t>>> blocks;  // per component: blocks of these that the data tie together
   std::optional<Uncertainty> errors;
   std::optional<BootstrapResult> bootstrap;
   std::optional<PosteriorResult> posterior;

@@ -88,6 +88,16 @@ TEST(Edge, ManyItemsAndFewBallotsDoNotCreep) {
   }
 }
 
+// From its log odds a ballot alone began at e^-40, and short runs passed it over.
+TEST(Starts, ABallotAloneIsAllButCertainInItsGroup) {
+  const Dataset data = testing::draw(testing::random_parameters(1, 25, 5, 1.0), 20, Kind::complete, 3);
+  const Objective objective(data, 2, 0.0, 1);
+  std::vector<std::uint32_t> labels(data.rankings.size(), 0);
+  labels[4] = 1;
+  Parameters start = labelled_start(objective, labels);
+  EXPECT_GT(objective.row_logliks(start)[4] - std::log(start.weights[1]), -0.01);
+}
+
 // Approvals, the rest tied; everybody approves of item 0, so the strengths of ties have no finite maximum.
 Dataset approvals_of_one_by_all(std::size_t n, std::size_t count) {
   Dataset data;
@@ -152,6 +162,16 @@ TEST(BestKnown, OptimaThatFewStartsLeadTo) {
   }
   EXPECT_GE(found, 4);
   EXPECT_NEAR(fit_loglik(north, {{"components", "3"}}), -397343.937, 1e-2);
+}
+
+// Twenty orders of 23 items: two alone and all the others. Three seeds of five ended at the next best, -853.128.
+TEST(BestKnown, FewBallotsAloneAndAllTheOthers) {
+  const std::string seasons = shared_data("preflib/00052-00000063.soc");
+  CAUCUS_NEEDS(seasons);
+  for (const std::uint64_t seed : {1, 4, 5}) {
+    const caucus::Run run{.seed = seed, .threads = 1};
+    EXPECT_GT(make_pl_mixture_family()->fit(read_dataset(seasons), {{"components", "3"}}, run).summary.loglik, -853.005) << seed;
+  }
 }
 
 TEST(Search, MoreRestartsAreNeverWorse) {

@@ -55,12 +55,43 @@ void FittedMixture::log_joint(const Dataset& data, std::size_t first, std::size_
   }
 }
 
+// Without ties all orders have one length, and those of a group are drawn together. In waves, whose orders stay in the cache until
+// they are counted.
+void FittedMixture::sample_strict(const SampleRequest& request, Sample& sample) const {
+  constexpr std::size_t block = 256, wave = 64 * block;
+  const std::size_t n = items().size(), length = request.length == 0 ? n : std::min(request.length, n), num = num_components();
+  std::vector<ItemId> drawn(std::min(request.count, wave) * length);
+  RankingSetBuilder builder;
+  builder.expect_rows(request.count);
+  for (std::size_t begin = 0; begin < request.count; begin += wave) {
+    const std::size_t end = std::min(begin + wave, request.count);
+    parallel_for((end - begin + block - 1) / block, request.threads, [&](std::size_t b) {
+      std::vector<std::vector<std::uint64_t>> streams(num);
+      std::vector<std::vector<ItemId*>> orders(num);
+      for (std::size_t i = begin + b * block; i < std::min(end, begin + (b + 1) * block); ++i) {
+        const std::uint64_t stream = request.first + i;
+        const std::size_t k = num == 1 ? 0 : RandomStream(request.seed, Purpose::sample, stream).categorical(parameters_.weights);
+        sample.labels[i] = static_cast<int>(k);
+        streams[k].push_back(stream);
+        orders[k].push_back(drawn.data() + (i - begin) * length);
+      }
+      for (std::size_t k = 0; k < num; ++k) models_[k].sample_many(request.seed, streams[k], length, orders[k]);
+    });
+    for (std::size_t i = 0; i < end - begin; ++i) builder.append(std::span(drawn).subspan(i * length, length));
+  }
+  sample.data.rankings = builder.build();
+}
+
 Sample FittedMixture::sample(const SampleRequest& request) const {
   Sample result;
   result.data.items = items();
   // A model of races draws complete orders of all its items.
   result.data.unranked = unranked();
   result.labels.resize(request.count);
+  if (parameters_.ties.empty() && exponents.empty()) {
+    sample_strict(request, result);
+    return result;
+  }
   const Blocks blocks(request.count, 256, 1024);
   struct Part {
     std::vector<ItemId> items;

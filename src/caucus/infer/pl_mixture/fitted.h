@@ -40,6 +40,8 @@ class FittedMixture : public FittedModel, public KnowsItems {
   std::vector<Group> groups() const override;
 
  private:
+  void sample_strict(const SampleRequest& request, Sample& sample) const;
+
   Parameters parameters_;
   std::vector<PlackettLuce> models_;
 };

@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "caucus/base/parallel.h"
+#include "caucus/infer/pl_mixture/battles.h"
 #include "caucus/infer/pl_mixture/eigen_index.h"
 #include "caucus/model/decompositions.h"
 
@@ -199,13 +201,15 @@ Matrix strict_information(const Objective& objective, const Parameters& paramete
   return result;
 }
 
-std::vector<double> flat_gradient(const Objective& objective, const Parameters& parameters) {
-  const Evaluation e = objective.evaluate(parameters);
+std::vector<double> flat_gradient(const Objective& objective, const Parameters& parameters, const Evaluation& e) {
   std::vector<double> g;
   for (std::size_t j = 0; j < e.wins.size(); ++j) g.push_back(e.wins[j] - e.expected[j]);
   for (const double slope : objective.weight_gradient(e, parameters)) g.push_back(slope);
   for (std::size_t o = 0; o < objective.tie_counts().size(); ++o) g.push_back(objective.tie_counts()[o] - e.tie_expected[o]);
   return g;
+}
+std::vector<double> flat_gradient(const Objective& objective, const Parameters& parameters) {
+  return flat_gradient(objective, parameters, objective.evaluate(parameters));
 }
 
 void shift(Parameters& parameters, std::size_t variable, double by) {
@@ -276,29 +280,28 @@ Matrix inverse_information(const Matrix& information) {
   return {};
 }
 
-// Drops items from the reference, the worst first, until no error of the utilities centered on it is useless. Of two blocks that
-// nothing ties together the smaller goes.
-void drop_useless(const Matrix& covariance, Pieces& pieces) {
-  std::vector<std::size_t>& reference = pieces.reference;
-  Eigen::VectorXd rows = Eigen::VectorXd::Zero(covariance.rows());  // sums of covariances with the reference
-  for (std::size_t j : reference) rows += covariance.col(index(j));
-  while (reference.size() > 1) {
-    const double size = static_cast<double>(reference.size());
+// Drops items from a block, the worst first, until no error of the utilities centered on it is useless. Of two parts that nothing
+// ties together the smaller goes.
+void drop_useless(const Matrix& covariance, std::vector<std::size_t>& block, Pieces& pieces) {
+  Eigen::VectorXd rows = Eigen::VectorXd::Zero(covariance.rows());  // sums of covariances with the block
+  for (std::size_t j : block) rows += covariance.col(index(j));
+  while (block.size() > 1) {
+    const double size = static_cast<double>(block.size());
     double total = 0.0, largest = 0.0;
-    for (std::size_t i : reference) total += rows[index(i)];
+    for (std::size_t i : block) total += rows[index(i)];
     std::size_t worst = 0;
-    for (std::size_t at = 0; at < reference.size(); ++at) {
-      const Index i = index(reference[at]);
+    for (std::size_t at = 0; at < block.size(); ++at) {
+      const Index i = index(block[at]);
       const double variance = covariance(i, i) - 2.0 * rows[i] / size + total / (size * size);
       if (variance > largest) largest = variance, worst = at;
     }
     if (!(largest > useless_error * useless_error)) return;
-    const std::size_t item = reference[worst];
+    const std::size_t item = block[worst];
     rows -= covariance.col(index(item));
-    reference.erase(reference.begin() + static_cast<std::ptrdiff_t>(worst));
+    block.erase(block.begin() + static_cast<std::ptrdiff_t>(worst));
     pieces.piece_of_item[item] = pieces.num_pieces();
   }
-  reference.clear();
+  block.clear();
 }
 
 // The part of a symmetric matrix that belongs to some items.
@@ -332,7 +335,18 @@ double information_cost(const Objective& objective) {
   return num * pairs + (num > 1 ? static_cast<double>(objective.layout().count) * size * size / 4.0 : 0.0) + size * size * size;
 }
 
+// Battles of one group with ties; of others nothing.
+std::optional<Matrix> battles_information(const Objective& objective, const Parameters& parameters) {
+  constexpr double far = 100.0;  // beyond, the objective no longer follows utilities (max_spread, tie_spread)
+  const auto [low, high] = std::ranges::minmax(parameters.utilities);
+  if (objective.num_components() > 1 || parameters.ties.orders.size() != 1 || high - low > far) return std::nullopt;
+  const std::optional<Battles> battles = Battles::of(objective.data());
+  if (!battles) return std::nullopt;
+  return battles->information(parameters, objective.strength());
+}
+
 Matrix observed_information(const Objective& objective, const Parameters& parameters) {
+  if (std::optional<Matrix> exact = battles_information(objective, parameters)) return *std::move(exact);
   return objective.has_ties() || objective.by_voter() ? numerical_information(objective, parameters)
                                                       : strict_information(objective, parameters);
 }
@@ -408,13 +422,18 @@ Uncertainty uncertainty(const Objective& objective, const Parameters& parameters
   Matrix covariance = inverse_information(matrix);
   if (covariance.size() == 0) return result;
   const Index size = covariance.rows();
-  // To utilities centered on their reference and to weights on their own scale.
+  // To utilities centered on their block, those of no block on the first, and to weights on their own scale.
   Matrix map = Matrix::Identity(size, size);
   for (std::size_t k = 0; k < num; ++k) {
-    drop_useless(covariance.block(index(k * n), index(k * n), index(n), index(n)), pieces[k]);
-    for (std::size_t i = 0; i < n; ++i)
-      for (std::size_t j : pieces[k].reference)
-        map(index(k * n + i), index(k * n + j)) -= 1.0 / static_cast<double>(pieces[k].reference.size());
+    auto& blocks = pieces[k].blocks;
+    for (auto& block : blocks) drop_useless(covariance.block(index(k * n), index(k * n), index(n), index(n)), block, pieces[k]);
+    std::erase_if(blocks, [](const auto& block) { return block.empty(); });
+    std::vector<std::size_t> own(n, 0);
+    for (std::size_t b = 0; b < blocks.size(); ++b)
+      for (std::size_t i : blocks[b]) own[i] = b;
+    for (std::size_t i = 0; i < n && !blocks.empty(); ++i)
+      for (std::size_t j : blocks[own[i]])
+        map(index(k * n + i), index(k * n + j)) -= 1.0 / static_cast<double>(blocks[own[i]].size());
   }
   if (num > 1 && objective.membership() == nullptr) {
     auto block = map.block(index(num * n), index(num * n), index(num), index(num));
@@ -428,20 +447,24 @@ Uncertainty uncertainty(const Objective& objective, const Parameters& parameters
     const double variance = covariance(index(i), index(i));
     return std::isfinite(variance) && variance >= -1e-9 ? std::sqrt(std::max(variance, 0.0)) : unknown;
   };
-  result.utilities.assign(num * n, unknown);
-  result.quasi.assign(num * n, unknown);
+  for (auto* list : {&result.utilities, &result.quasi, &result.block_utilities, &result.block_quasi})
+    list->assign(num * n, unknown);
   for (std::size_t k = 0; k < num; ++k) {
-    std::vector<std::size_t> rows;
-    for (std::size_t i : pieces[k].reference) rows.push_back(k * n + i);
-    for (std::size_t row : rows) {
-      result.utilities[row] = error(row);
-      if (std::isnan(result.utilities[row])) return Uncertainty{};
+    for (std::size_t b = 0; b < pieces[k].blocks.size(); ++b) {
+      std::vector<std::size_t> rows;
+      for (std::size_t i : pieces[k].blocks[b]) rows.push_back(k * n + i);
+      std::vector<double>&plain = b == 0 ? result.utilities : result.block_utilities,
+      &quasi = b == 0 ? result.quasi : result.block_quasi;
+      for (std::size_t row : rows) {
+        plain[row] = error(row);
+        if (std::isnan(plain[row])) return Uncertainty{};
+      }
+      if (rows.size() > 500) continue;
+      const std::vector<double> variances = quasi_variances(part_of(covariance, rows));
+      // A negative quasi-variance has no standard error: then the block has none.
+      if (std::ranges::any_of(variances, [](double value) { return value < 0.0; })) continue;
+      for (std::size_t at = 0; at < variances.size(); ++at) quasi[rows[at]] = std::sqrt(variances[at]);
     }
-    if (rows.size() > 500) continue;
-    const std::vector<double> variances = quasi_variances(part_of(covariance, rows));
-    // A negative quasi-variance has no standard error: then the component has none.
-    if (std::ranges::any_of(variances, [](double value) { return value < 0.0; })) continue;
-    for (std::size_t at = 0; at < variances.size(); ++at) result.quasi[rows[at]] = std::sqrt(variances[at]);
   }
   if (num > 1 && objective.membership() == nullptr)
     for (std::size_t k = 0; k < num; ++k) result.weights.push_back(error(num * n + k));
@@ -457,7 +480,8 @@ bool newton_step(const Objective& objective, const Matrix& information, Paramete
   const std::size_t n = objective.num_items(), num = objective.num_components();
   Matrix matrix = information;
   fix_gauge(objective, pieces, fixed_weights, matrix);
-  std::vector<double> g = flat_gradient(objective, parameters);
+  const Evaluation at = objective.evaluate(parameters);
+  std::vector<double> g = flat_gradient(objective, parameters, at);
   if (fixed_weights && num > 1 && objective.membership() == nullptr)
     std::fill_n(g.begin() + static_cast<std::ptrdiff_t>(num * n), num, 0.0);
   const Cholesky cholesky(matrix);
@@ -466,7 +490,7 @@ bool newton_step(const Objective& objective, const Matrix& information, Paramete
   if (!step.allFinite() || step.lpNorm<Eigen::Infinity>() > 1.0) return false;
   Parameters next = parameters;
   for (std::size_t j = 0; j < g.size(); ++j) shift(next, j, step[index(j)]);
-  if (!(objective.evaluate(next).objective() >= objective.evaluate(parameters).objective())) return false;
+  if (!(objective.evaluate(next).objective() >= at.objective())) return false;
   parameters = std::move(next);
   return true;
 }

@@ -119,6 +119,16 @@ class ComponentComparisons {
     return runs_off;
   }
 
+  // Choices between items of one piece, by piece.
+  std::vector<double> choices_within(const std::vector<std::size_t>& piece, std::size_t num_pieces) const {
+    return parallel_fold(
+        objective_.blocks(), objective_.workers().without_journal(), [&] { return std::vector<double>(num_pieces, 0.0); },
+        [&](std::vector<double>& part, std::size_t begin, std::size_t end) { add_choices(begin, end, piece, part); },
+        [](std::vector<double>& total, const std::vector<double>& part) {
+          for (std::size_t p = 0; p < total.size(); ++p) total[p] += part[p];
+        });
+  }
+
   // Splits pieces whose items were never compared with each other. Where unlisted items rank last, a choice compares all.
   std::vector<std::size_t> linked(const std::vector<std::size_t>& piece) const {
     if (data_.unranked == Unranked::last) return piece;
@@ -141,6 +151,24 @@ class ComponentComparisons {
   }
 
  private:
+  void add_choices(std::size_t first, std::size_t last, const std::vector<std::size_t>& piece, std::vector<double>& choices) const {
+    std::vector<std::size_t> sizes(choices.size(), 0), left(choices.size());
+    for (std::size_t own : piece) ++sizes[own];
+    for_each_ranking(first, last, [&](std::size_t, RankingView ranking, double weight) {
+      if (data_.unranked == Unranked::last) {
+        left = sizes;
+      } else {
+        std::ranges::fill(left, 0);
+        for (ItemId item : ranking.items()) ++left[piece[item]];
+      }
+      ranking.for_each_group([&](std::span<const ItemId> group) {
+        for (ItemId item : group)
+          if (left[piece[item]] > 1) choices[piece[item]] += weight / static_cast<double>(group.size());
+        for (ItemId item : group) --left[piece[item]];
+      });
+    });
+  }
+
   Links links_of(std::size_t first, std::size_t last, const std::vector<std::size_t>& piece) const {
     std::map<std::pair<ItemId, ItemId>, double> links;
     std::vector<ItemId> last_of_piece(piece.size());
@@ -166,8 +194,10 @@ class ComponentComparisons {
     std::vector<double> bound(num * num, infinity);
     // What is left out weighs less than the comparisons that count as none.
     const double least = few_comparisons / static_cast<double>(data_.rankings.size());
-    for_each_ranking(0, sources_.size(), [&](std::size_t, RankingView ranking, double weight) {
-      if (weight < least) return;
+    constexpr double less_than_zero = -1e-9;
+    const bool refused = any_ranking(0, sources_.size(), [&](std::size_t, RankingView ranking, double weight) {
+      if (weight < least) return false;
+      bool alone = false;  // this ranking is enough: most cuts are settled by the first few
       std::size_t left = ranking.size(), above = 0;
       for (ItemId item : ranking.items()) above += rank_[item] <= r ? 1 : 0;
       if (data_.unranked == Unranked::last) left = n, above = r + 1;
@@ -181,28 +211,40 @@ class ComponentComparisons {
           const double best = static_cast<double>(std::min(orders[t], above)) / static_cast<double>(orders[t]);
           bound[own * num + t] = std::min(bound[own * num + t], share - best);
         }
+        alone = alone || bound[own * num + own] < less_than_zero;
         left -= group.size();
         above -= chosen;
       });
+      return alone;
     });
+    if (refused) return false;
     for (std::size_t via = 0; via < num; ++via)
       for (std::size_t from = 0; from < num; ++from)
         for (std::size_t to = 0; to < num; ++to)
           bound[from * num + to] = std::min(bound[from * num + to], bound[from * num + via] + bound[via * num + to]);
     for (std::size_t t = 0; t < num; ++t)
-      if (bound[t * num + t] < -1e-9) return false;
+      if (bound[t * num + t] < less_than_zero) return false;
     return true;
   }
 
   // Those that say something, in the order of a pass: of the others nothing follows here.
   template <class Visit>
   void for_each_ranking(std::size_t begin, std::size_t end, Visit&& visit) const {
+    any_ranking(begin, end, [&](std::size_t i, RankingView ranking, double weight) {
+      visit(i, ranking, weight);
+      return false;
+    });
+  }
+  // Until one says yes.
+  template <class Visit>
+  bool any_ranking(std::size_t begin, std::size_t end, Visit&& visit) const {
     for (std::size_t r = begin; r < end; ++r) {
       const std::size_t i = sources_[r];
       if (const double weight = data_.rankings.weight(i) / one_ballot_ * posterior_[objective_.membership_of(r) * num_ + k_];
-          weight > 0.0)
-        visit(i, data_.rankings[i], weight);
+          weight > 0.0 && visit(i, data_.rankings[i], weight))
+        return true;
     }
+    return false;
   }
 
   const Dataset& data_;
@@ -227,18 +269,22 @@ std::vector<std::size_t> numbered(const std::vector<Key>& keys) {
 
 std::size_t Pieces::num_pieces() const { return piece_of_item.empty() ? 0 : *std::ranges::max_element(piece_of_item) + 1; }
 
+std::span<const std::size_t> Pieces::reference() const {
+  return blocks.empty() ? std::span<const std::size_t>() : std::span<const std::size_t>(blocks.front());
+}
+
 std::vector<std::size_t> Pieces::unbounded() const {
   std::vector<std::size_t> result;
   for (std::size_t i = 0; i < piece_of_item.size(); ++i)
-    if (!std::ranges::binary_search(reference, i)) result.push_back(i);
+    if (!std::ranges::binary_search(reference(), i)) result.push_back(i);
   return result;
 }
 
 void Pieces::center_on_reference(std::span<double> utilities) const {
+  if (blocks.empty()) return center(utilities);
   double total = 0.0;
-  for (std::size_t i : reference) total += utilities[i];
-  if (reference.empty()) return center(utilities);
-  for (double& utility : utilities) utility -= total / static_cast<double>(reference.size());
+  for (std::size_t i : reference()) total += utilities[i];
+  for (double& utility : utilities) utility -= total / static_cast<double>(reference().size());
 }
 
 std::vector<Pieces> find_pieces(const Objective& objective, const Parameters& parameters, std::span<const double> posterior,
@@ -252,11 +298,13 @@ std::vector<Pieces> find_pieces(const Objective& objective, const Parameters& pa
     for (std::size_t i = 0; i < n; ++i) ordered.emplace_back(segment[i], all_comparisons.component_of_item[i]);
     Pieces& pieces = result.emplace_back();
     pieces.piece_of_item = numbered(comparisons.linked(numbered(ordered)));
-    std::vector<std::size_t> sizes(pieces.num_pieces(), 0);
-    for (std::size_t piece : pieces.piece_of_item) ++sizes[piece];
-    const auto largest = static_cast<std::size_t>(std::ranges::max_element(sizes) - sizes.begin());
-    for (std::size_t i = 0; i < n; ++i)
-      if (pieces.piece_of_item[i] == largest && (sizes[largest] > 1 || n == 1)) pieces.reference.push_back(i);
+    pieces.blocks.resize(pieces.num_pieces());
+    for (std::size_t i = 0; i < n; ++i) pieces.blocks[pieces.piece_of_item[i]].push_back(i);
+    std::erase_if(pieces.blocks, [&](const auto& block) { return block.size() < 2 && n > 1; });
+    if (pieces.blocks.size() < 2) continue;
+    const std::vector<double> choices = comparisons.choices_within(pieces.piece_of_item, pieces.num_pieces());
+    std::ranges::stable_sort(pieces.blocks, std::greater(),
+                             [&](const auto& block) { return choices[pieces.piece_of_item[block[0]]]; });
   }
   return result;
 }

@@ -19,11 +19,13 @@ inline constexpr double useless_error = 3.0;
 // The pieces of one component.
 struct Pieces {
   std::vector<std::size_t> piece_of_item;
-  // The items that all others are measured against: the largest piece, the first of equals. Empty where no two items can be
-  // compared.
-  std::vector<std::size_t> reference;
+  // Pieces of two items and more, that within which the group's ballots choose most often first: of differences within a block
+  // there are errors. A single item is a block only where there is no other.
+  std::vector<std::vector<std::size_t>> blocks;
 
   std::size_t num_pieces() const;
+  // The items that all others are measured against: the first block. Empty where no two items can be compared.
+  std::span<const std::size_t> reference() const;
   // Items outside the reference, sorted.
   std::vector<std::size_t> unbounded() const;
   // Puts the mean of the reference, or of all items where there is none, at zero.

@@ -59,9 +59,8 @@ void expect_told(const Result& result, std::size_t n) {
 
 // Two leagues that never meet: the larger is the reference, and its errors are those of a fit to it alone.
 TEST(Pieces, LeaguesThatNeverMeet) {
-  RankingSetBuilder builder, alone;
-  add_ballots(builder, 0, 3, 60, 1);
-  add_ballots(builder, 3, 8, 60, 2);
+  RankingSetBuilder smaller, alone;
+  add_ballots(smaller, 0, 3, 60, 1);
   add_ballots(alone, 0, 5, 60, 2);
   for (const char* strength : {"0", "auto"}) {
     RankingSetBuilder both = [] {
@@ -82,7 +81,44 @@ TEST(Pieces, LeaguesThatNeverMeet) {
       EXPECT_NEAR(result.errors->utilities[i + 3], part.errors->utilities[i], 1e-6);
       EXPECT_NEAR(result.errors->quasi[i + 3], part.errors->quasi[i], 1e-5);
     }
+    // Of the smaller league the differences are known as well.
+    ASSERT_EQ(result.blocks[0], (std::vector<Items>{{0, 1, 2}}));
+    const Result small = fit(races(3, smaller), parse_options<Options>({{"components", "1"}}), caucus::Run{});
+    for (std::size_t i = 0; i < 3; ++i) {
+      EXPECT_NEAR(result.parameters.utilities[i] - result.parameters.utilities[0],
+                  small.parameters.utilities[i] - small.parameters.utilities[0], 1e-6);
+      EXPECT_NEAR(result.errors->block_utilities[i], small.errors->utilities[i], 1e-6);
+      EXPECT_NEAR(result.errors->block_quasi[i], small.errors->quasi[i], 1e-5);
+    }
   }
+}
+
+// Three favourites that all ballots rank above the rest, and only a few of them go on: what the ballots choose between is the
+// reference, not the larger part of the items.
+TEST(Pieces, TheReferenceIsWhereBallotsChooseMost) {
+  RankingSetBuilder builder, favourites;
+  add_ballots(builder, 0, 3, 200, 7);
+  add_ballots(favourites, 0, 3, 200, 7);
+  RankingSetBuilder rest;
+  add_ballots(rest, 3, 7, 30, 8);
+  const RankingSet followed = rest.build();
+  for (std::size_t i = 0; i < followed.size(); ++i) {
+    std::vector<ItemId> ballot{0, 1, 2};
+    ballot.insert(ballot.end(), followed[i].items().begin(), followed[i].items().end());
+    builder.add(ballot, followed.weight(i));
+    favourites.add(std::vector<ItemId>{0, 1, 2}, followed.weight(i));
+  }
+  Dataset data = races(7, builder);
+  data.unranked = Unranked::last;
+  const Result result = fit(data, parse_options<Options>({{"components", "1"}, {"regularization", "0"}}), caucus::Run{});
+  EXPECT_EQ(result.unbounded[0], (Items{3, 4, 5, 6}));
+  EXPECT_EQ(result.blocks[0], (std::vector<Items>{{3, 4, 5, 6}}));
+  const Result alone = fit(races(3, favourites), parse_options<Options>({{"components", "1"}}), caucus::Run{});
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_NEAR(result.parameters.utilities[i], alone.parameters.utilities[i], 1e-6);
+    EXPECT_NEAR(result.errors->utilities[i], alone.errors->utilities[i], 1e-6);
+  }
+  for (std::size_t i = 3; i < 7; ++i) EXPECT_LT(result.errors->block_utilities[i], 1.0);
 }
 
 // A block that never loses to the rest: the block is flagged as a whole, the rest keep their errors.

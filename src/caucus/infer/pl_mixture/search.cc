@@ -18,7 +18,7 @@ namespace {
 // operations per parameter.
 constexpr double budget = 1.2e9, most_per_pass = 1.2e6, part_per_pass = 4e5;
 // A run of many is not worth more passes than this: what creeps on has come apart, and the best is polished to its end.
-constexpr int most_passes = 600, attempt_passes = 30;
+constexpr int most_passes = 600, attempt_passes = 12;
 constexpr double tie_cost = 2.0;  // of one symmetric polynomial, in units of the strict pass
 
 double pass_cost(const Objective& objective) {
@@ -173,6 +173,7 @@ class Problem {
     return points;
   }
   Solution attempt(const Parameters& point) { return go(*seen_, point, attempt_passes, "moves"); }
+  Solution attempt(Solution solution) { return go_on(*seen_, std::move(solution), 2 * attempt_passes, "moves"); }
   Solution finish(Solution solution) { return go_on(*seen_, std::move(solution), passes_of_a_run(), "moves"); }
   // On all rankings.
   Solution refine(Solution solution) {
@@ -237,7 +238,7 @@ class Problem {
   }
   Solution go_on(const Objective& objective, Solution solution, int max_iterations, std::string_view phase) {
     if (solution.stop_reason == StopReason::converged && &objective == &*seen_) {
-      solution.passes = 0;
+      solution.passes = solution.iterations = 0;  // nothing more was done
       return solution;
     }
     Solution next = go(objective, solution.parameters, max_iterations, phase);
@@ -278,6 +279,7 @@ std::optional<Parameters> start_without_ties(const Objective& objective, const O
   if (broken.rankings.empty()) return std::nullopt;
   Run own = run;
   own.labels = {};
+  own.effort *= 0.5;
   const Objective strict(broken, objective.num_components(), objective.strength(), objective.workers());
   Parameters best = search(strict, options, own, std::nullopt).best.parameters;
   best.ties = initial_ties(objective);
@@ -304,8 +306,8 @@ SearchResult search(const Objective& objective, const Options& options, const Ru
                   restarts == 0 && options.method == Method::em ? start_without_ties(objective, options, run) : std::nullopt);
   MultistartPlan plan;
   if (restarts > 0) plan.starts = restarts + problem.warm();
-  plan.budget = budget * run.effort;
   plan.least = least_share(effective_size(objective.data().rankings), objective.num_components() * objective.num_items());
+  plan.budget = budget * run.effort;
   plan.workers = restarts == 1 ? Workers(1) : objective.workers();
   plan.moves = options.method == Method::em && !objective.data().voters.share();  // moves regroup rankings
   plan.refined = problem.on_part() ? 2 : 0;

@@ -2,8 +2,11 @@
 
 #include <boost/math/special_functions/gamma.hpp>  // std::lgamma writes a global: no good on several threads
 #include <cmath>
+#include <functional>
+#include <numeric>
 
 #include "caucus/base/random.h"
+#include "caucus/data/weights.h"
 #include "caucus/infer/mallows_tensor/start.h"
 #include "caucus/infer/pl_mixture/moments.h"
 #include "caucus/infer/pl_mixture/solver.h"
@@ -59,6 +62,11 @@ bool Starts::can_embed() const {
   return rankings * static_cast<double>(pairs) * static_cast<double>(objective_.num_components() + 5) <= most_work;
 }
 
+// Where they are fewer than parameters, the best groups may be a handful.
+bool Starts::few_ballots() const {
+  return effective_size(objective_.data().rankings) < static_cast<double>(objective_.num_components() * objective_.num_items());
+}
+
 // One start among many need not see every ranking.
 std::size_t Starts::part_of_many() const { return std::max<std::size_t>(1500, 60 * objective_.num_items()); }
 
@@ -98,12 +106,6 @@ Parameters Starts::in_groups(const Objective& objective, std::span<const std::ui
   return regrouped_start(objective, labels, one_group().parameters, all);
 }
 
-Parameters Starts::around_ballots(bool surprising, std::uint64_t index) {
-  RandomStream random(seed_, Purpose::initialise, index);
-  const std::span<const double> expected = surprising ? std::span<const double>(one_group().log_probs) : std::span<const double>();
-  return in_groups(objective_, regrouper_.around_ballots(objective_.num_components(), expected, random));
-}
-
 Parameters Starts::around_one_group(std::uint64_t index) {
   Parameters start = random_start(objective_, seed_, index);
   const Parameters& one = one_group().parameters;
@@ -117,15 +119,27 @@ Parameters Starts::around_one_group(std::uint64_t index) {
 namespace {
 
 // Kinds of automatic starts, in turn. Random ones are cheap and independent of everything; the others know something of the data.
-enum class Kind { spectral, random, ballots, kmeans, surprising };
-Kind kind_of(std::uint64_t index, bool can_embed) {
-  constexpr Kind turn[] = {Kind::spectral, Kind::random, Kind::ballots,    Kind::random,
-                           Kind::kmeans,   Kind::random, Kind::surprising, Kind::random};
+enum class Kind { spectral, random, ballots, satellites, kmeans, surprising };
+Kind kind_of(std::uint64_t index, bool can_embed, bool few_ballots) {
+  constexpr Kind turn[] = {Kind::spectral, Kind::random, Kind::ballots,    Kind::satellites,
+                           Kind::kmeans,   Kind::random, Kind::surprising, Kind::satellites};
   const Kind kind = turn[index % std::size(turn)];
+  if (kind == Kind::satellites && !few_ballots) return Kind::random;
   return !can_embed && (kind == Kind::spectral || kind == Kind::kmeans) ? Kind::ballots : kind;
 }
+bool begins_at_ballots(Kind kind) { return kind == Kind::ballots || kind == Kind::surprising || kind == Kind::satellites; }
 
 }  // namespace
+
+Parameters Starts::at_ballots(std::uint64_t index) {
+  const Kind kind = kind_of(index, can_embed(), few_ballots());
+  const std::size_t num = objective_.num_components();
+  RandomStream random(seed_, Purpose::initialise, index);
+  if (kind == Kind::ballots) return in_groups(objective_, regrouper_.around_ballots(num, {}, random));
+  const std::span<const double> expected = one_group().log_probs;
+  return in_groups(objective_, kind == Kind::surprising ? regrouper_.around_ballots(num, expected, random)
+                                                        : regrouper_.satellites(num, expected, random));
+}
 
 Parameters Starts::make(Init kind, std::uint64_t index) {
   const std::size_t num = objective_.num_components();
@@ -142,10 +156,10 @@ Parameters Starts::make(Init kind, std::uint64_t index) {
   const std::uint64_t stream = index * 100'000;
   int kmeans_restarts = options_.kmeans_restarts;
   if (kind == Init::automatic) {
-    const Kind turn = kind_of(index, can_embed());
+    const Kind turn = kind_of(index, can_embed(), few_ballots());
     if (index > 0) kmeans_restarts = 1;
     kind = turn == Kind::spectral ? Init::spectral : turn == Kind::kmeans ? Init::kmeans : Init::random;
-    if (turn == Kind::ballots || turn == Kind::surprising) kind = Init::automatic;
+    if (begins_at_ballots(turn)) kind = Init::automatic;
   }
   switch (kind) {
     case Init::spectral: {
@@ -173,11 +187,11 @@ Parameters Starts::make(Init kind, std::uint64_t index) {
       break;
     }
     case Init::automatic:
-      start = around_ballots(kind_of(index, can_embed()) == Kind::surprising, index);
+      start = at_ballots(index);
       break;
     default:
       if (num > 1)
-        start = objective_.has_ties() && index % 4 != 1 ? around_one_group(index) : random_start(objective_, seed_, index);
+        start = objective_.has_ties() && index % 8 != 1 ? around_one_group(index) : random_start(objective_, seed_, index);
   }
   if (!options_.estimate_weights) start.weights.assign(num, 1.0 / static_cast<double>(num));
   if (start.ties.orders != objective_.tie_orders()) start.ties = initial_ties(objective_);
@@ -230,6 +244,57 @@ void set_weights(const LogOdds& odds, Parameters& start) {
     start.weights[k] = (odds.size[k] + 1e-3 * total) / (total * (1.0 + 1e-3 * static_cast<double>(num)));
 }
 
+// One order or two agree on many pairs of items, and their log odds say little of that: an order alone has a group of its own with
+// probability one, yet e^-38 under its log odds of 25 items. Where no ballot of such a group chooses from below a cut of the items,
+// the cut becomes this wide. In larger groups of short rankings cuts go uncrossed by chance, and would freeze the start.
+constexpr double gap_of_the_unanimous = 12.0;
+constexpr std::size_t most_unanimous = 2;
+void open_gaps(const Dataset& data, std::span<const std::uint32_t> labels, Parameters& start) {
+  const std::size_t n = data.num_items(), num = start.num_components();
+  std::vector<std::size_t> by_rank(num * n), rank(num * n), listed_in(n, 0);
+  for (std::size_t k = 0; k < num; ++k) {
+    const auto order = std::span(by_rank).subspan(k * n, n);
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::stable_sort(order, std::greater(), [&](std::size_t i) { return start.component(k)[i]; });
+    for (std::size_t r = 0; r < n; ++r) rank[k * n + order[r]] = r;
+  }
+  // At a stage where the best item there has rank b and one of rank r > b is chosen, every cut between them is crossed.
+  std::vector<int> crossings(num * (n + 1), 0);
+  std::vector<std::size_t> orders(num, 0);  // different ones
+  for (std::size_t i = 0; i < data.rankings.size(); ++i) {
+    const RankingView ranking = data.rankings[i];
+    const std::size_t k = labels[i];
+    if (!(data.rankings.weight(i) > 0.0)) continue;
+    ++orders[k];
+    std::size_t best = n;
+    if (data.unranked == Unranked::last && ranking.size() < n) {
+      for (const ItemId item : ranking.items()) listed_in[item] = i + 1;
+      best = 0;
+      while (listed_in[by_rank[k * n + best]] == i + 1) ++best;
+    }
+    for (std::size_t p = ranking.size(); p-- > 0;) {
+      const std::size_t chosen = rank[k * n + ranking[p]];
+      best = std::min(best, chosen);
+      ++crossings[k * (n + 1) + best];
+      --crossings[k * (n + 1) + chosen];
+    }
+  }
+  for (std::size_t k = 0; k < num; ++k) {
+    if (orders[k] > most_unanimous) continue;
+    const auto utilities = start.component(k);
+    double lower = 0.0, above = 0.0;
+    int crossing = 0;
+    for (std::size_t r = 0; r < n; ++r) {
+      double& utility = utilities[by_rank[k * n + r]];
+      const double gap = above - utility;
+      above = utility;
+      if (r > 0 && crossing == 0) lower += std::max(0.0, gap_of_the_unanimous - gap);
+      utility -= lower;
+      crossing += crossings[k * (n + 1) + r];
+    }
+  }
+}
+
 }  // namespace
 
 Parameters labelled_start(const Objective& objective, std::span<const std::uint32_t> labels) {
@@ -238,6 +303,8 @@ Parameters labelled_start(const Objective& objective, std::span<const std::uint3
                           [&](std::size_t i, std::size_t k) { return labels[i] == k ? 1.0 : 0.0; });
   set_weights(odds, start);
   start.utilities = std::move(odds.of_items);
+  // A penalty has its own width, and what is tied is in no order.
+  if (!(objective.strength() > 0.0) && !objective.has_ties()) open_gaps(objective.data(), labels, start);
   start.center_all();
   start.ties = initial_ties(objective);
   return start;

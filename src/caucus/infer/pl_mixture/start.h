@@ -25,6 +25,7 @@ class Starts {
   // Does the data set carry a pairwise embedding? Not with ties, nor with so many items that it takes too long for one start of
   // many.
   bool can_embed() const;
+  bool few_ballots() const;
   std::size_t part_of_many() const;
   const Regrouper& regrouper() const { return regrouper_; }
   // From a group for each distinct ranking of an objective, that of the starts or one of more rankings of the same items:
@@ -39,7 +40,7 @@ class Starts {
     std::vector<double> log_probs;
   };
   const OneGroup& one_group();
-  Parameters around_ballots(bool surprising, std::uint64_t index);
+  Parameters at_ballots(std::uint64_t index);
   Parameters around_one_group(std::uint64_t index);
   const Objective& objective_;
   const Options& options_;

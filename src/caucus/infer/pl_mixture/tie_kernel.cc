@@ -44,17 +44,16 @@ class TiePass {
     if (input.voters != nullptr)
       for (std::size_t e = input.voters->begin[begin]; e < input.voters->begin[end]; ++e)
         longest = std::max(longest, length_of(input.voters->ranking[e]));
-    // Slot 0 holds the sum of the worths; then e_1 .. e_t for each order t.
     tops_.push_back(0);
     for (int order : batch.orders) tops_.push_back(tops_.back() + static_cast<std::size_t>(order));
-    width_ = tops_.back() + 1;
-    slots_ = width_ * hn::Lanes(d);
     vectors_ = (lanes_ + hn::Lanes(d) - 1) / hn::Lanes(d);
     depth_ = longest + 1;
-    if (input.voters != nullptr) places_ = rankings_at_once(vectors_ * depth_ * slots_);
-    states_ = aligned_doubles(places_ * vectors_ * depth_ * slots_);
+    const std::size_t slots = tops_.back() * hn::Lanes(d);
+    if (input.voters != nullptr) places_ = rankings_at_once(vectors_ * depth_ * slots);
+    states_ = aligned_doubles(places_ * vectors_ * depth_ * slots);
     inverses_ = aligned_doubles(places_ * vectors_ * depth_ * hn::Lanes(d));
-    adjoint_ = aligned_doubles(slots_);
+    gain_ = aligned_doubles(depth_ * hn::Lanes(d));
+    adjoint_ = aligned_doubles(batch.orders.empty() ? 1 : static_cast<std::size_t>(batch.orders.back()) * hn::Lanes(d));
     joint_ = aligned_doubles(vectors_ * hn::Lanes(d));
     inverse_of_.push_back(0.0);
     for (std::size_t size = 1; size <= batch.num_items; ++size) inverse_of_.push_back(1.0 / static_cast<double>(size));
@@ -146,83 +145,94 @@ class TiePass {
     return input_.powers.data() + item * stride_ * lanes_ + v * hn::Lanes(d_);
   }
 
-  // log P of the ranking but for the tie strengths in the numerator; keeps the states and the inverse normalisers.
+  // The polynomials of one order t after `count` items: e_1 .. e_t, of which only e_low .. e_high say something. Above, there are
+  // too few items yet; below, too few will follow to make an e_t.
+  struct Band {
+    std::size_t low, high;
+  };
+  static Band band(std::size_t t, std::size_t count, std::size_t length) {
+    return {t + count > length + 1 ? t + count - length : 1, std::min(t, count)};
+  }
+  // e_j of order o after `count` items is at [(j - 1) * lanes].
+  double* state(std::size_t place, std::size_t v, std::size_t o, std::size_t count) const {
+    const std::size_t size = tops_[o + 1] - tops_[o];
+    return states_.get() + ((place * vectors_ + v) * tops_.back() * depth_ + tops_[o] * depth_ + count * size) * hn::Lanes(d_);
+  }
+
+  // log P of the ranking but for the tie strengths in the numerator; keeps the states and the inverse normalisers. One order after
+  // the other, so that what is at work is small.
   HWY_INLINE V forward(std::size_t r, std::size_t v, std::size_t place) {
     const std::size_t width = hn::Lanes(d_), first = batch_.offsets[r], length = length_of(r);
-    double* HWY_RESTRICT state = states_.get() + (place * vectors_ + v) * depth_ * slots_;
-    double* HWY_RESTRICT inverse = inverses_.get() + (place * vectors_ + v) * depth_ * width;
-    std::fill_n(state, slots_, 0.0);
-    V numerator = hn::Zero(d_), product = hn::Set(d_, 1.0);
-    VI exponent = hn::Zero(I());
+    double* const HWY_RESTRICT normaliser = inverses_.get() + (place * vectors_ + v) * depth_ * width;
+    V numerator = hn::Zero(d_), worths = hn::Zero(d_);
+    std::size_t stages = 0;
     for (std::size_t s = first; s < first + length; ++s) {
       const std::uint32_t item = batch_.items[s];
-      const double* const HWY_RESTRICT x = powers(item, v);
-      double* const HWY_RESTRICT after = state + slots_;
-      hn::Store(hn::Add(hn::Load(d_, state), hn::LoadU(d_, x)), d_, after);
-      for (std::size_t o = 0; o + 1 < stride_; ++o) {
-        const V power = hn::LoadU(d_, x + (o + 1) * lanes_);
-        V below = hn::Set(d_, 1.0);
-        for (std::size_t j = (tops_[o] + 1) * width; j <= tops_[o + 1] * width; j += width) {
-          const V before = hn::Load(d_, state + j);
-          hn::Store(hn::MulAdd(power, below, before), d_, after + j);
-          below = before;
-        }
-      }
-      state = after;
+      worths = hn::Add(worths, hn::LoadU(d_, powers(item, v)));
       if (const std::uint32_t size = batch_.group_size[s]; size > 0)
         numerator = hn::MulAdd(hn::Set(d_, inverse_of_[size]), hn::LoadU(d_, input_.log_worths.data() + item * lanes_ + v * width),
                                numerator);
-      if (batch_.completes[s] == 0) continue;
-      V z = hn::Load(d_, state);
-      for (std::size_t o = 0; o + 1 < stride_; ++o)
-        z = hn::MulAdd(hn::Set(d_, input_.delta[o]), hn::Load(d_, state + tops_[o + 1] * width), z);
-      const V one_over = hn::Div(hn::Set(d_, 1.0), z);
-      hn::Store(one_over, d_, inverse);
-      inverse += width;
+      if (batch_.completes[s] != 0) hn::Store(worths, d_, normaliser + stages++ * width);
+    }
+    for (std::size_t o = 0; o + 1 < stride_; ++o) add_order(r, v, place, o, normaliser);
+    V product = hn::Set(d_, 1.0);
+    VI exponent = hn::Zero(I());
+    for (std::size_t stage = 0; stage < stages; ++stage) {
+      const V one_over = hn::Div(hn::Set(d_, 1.0), hn::Load(d_, normaliser + stage * width));
+      hn::Store(one_over, d_, normaliser + stage * width);
       product = hn::Mul(product, one_over);
       split_exponent(d_, product, exponent);
     }
     return hn::Add(numerator, hn::MulAdd(hn::ConvertTo(d_, exponent), hn::Set(d_, 0.69314718055994530942), hn::Log(d_, product)));
   }
 
+  // What ties of one size add to the normalisers.
+  HWY_INLINE void add_order(std::size_t r, std::size_t v, std::size_t place, std::size_t o, double* HWY_RESTRICT normaliser) {
+    const std::size_t width = hn::Lanes(d_), first = batch_.offsets[r], length = length_of(r);
+    const auto t = static_cast<std::size_t>(batch_.orders[o]);
+    const V delta = hn::Set(d_, input_.delta[o]);
+    if (t > length) return;
+    for (std::size_t count = 1; count <= length; ++count) {
+      const std::size_t s = first + count - 1;
+      const double* const HWY_RESTRICT before = state(place, v, o, count - 1);
+      double* const HWY_RESTRICT after = state(place, v, o, count);
+      const V power = hn::LoadU(d_, powers(batch_.items[s], v) + (o + 1) * lanes_);
+      const Band now = band(t, count, length);
+      if (now.low <= now.high) {
+        V below = now.low == 1 ? hn::Set(d_, 1.0) : hn::Load(d_, before + (now.low - 2) * width);
+        std::size_t j = now.low;
+        for (; j <= std::min(now.high, count - 1); ++j) {
+          const V same = hn::Load(d_, before + (j - 1) * width);
+          hn::Store(hn::MulAdd(power, below, same), d_, after + (j - 1) * width);
+          below = same;
+        }
+        if (j == count && j <= now.high) hn::Store(hn::Mul(power, below), d_, after + (j - 1) * width);
+      }
+      if (batch_.completes[s] == 0) continue;
+      if (t <= count) hn::Store(hn::MulAdd(delta, hn::Load(d_, after + (t - 1) * width), hn::Load(d_, normaliser)), d_, normaliser);
+      normaliser += width;
+    }
+  }
+
   // Adds q times the derivative of the logarithms of the normalisers, and the choices.
   HWY_INLINE void backward(std::size_t r, std::size_t v, std::size_t place, V q) {
     const std::size_t width = hn::Lanes(d_), first = batch_.offsets[r], length = length_of(r);
-    const double* HWY_RESTRICT state = states_.get() + ((place * vectors_ + v) * depth_ + length) * slots_;
     const double* HWY_RESTRICT inverse = inverses_.get() + (place * vectors_ + v) * depth_ * width;
-    double* const HWY_RESTRICT adjoint = adjoint_.get();
     for (std::size_t s = first; s < first + length; ++s) inverse += batch_.completes[s] != 0 ? width : 0;
-    std::fill_n(adjoint, slots_, 0.0);
-    for (std::size_t s = first + length; s-- > first; state -= slots_) {
-      if (batch_.completes[s] != 0) {
-        inverse -= width;
-        const V share = hn::Mul(q, hn::Load(d_, inverse));
-        hn::Store(hn::Add(hn::Load(d_, adjoint), share), d_, adjoint);
-        for (std::size_t o = 0; o + 1 < stride_; ++o) {
-          const std::size_t top = tops_[o + 1] * width;
-          const V scaled = hn::Mul(share, hn::Set(d_, input_.delta[o]));
-          hn::Store(hn::Add(hn::Load(d_, adjoint + top), scaled), d_, adjoint + top);
-          sums_.tie_expected[o] += hn::GetLane(hn::SumOfLanes(d_, hn::Mul(scaled, hn::Load(d_, state + top))));
-        }
-      }
+    const double* const HWY_RESTRICT inverse_end = inverse;
+    double* const HWY_RESTRICT gain = gain_.get();
+    // A membership that adds nothing is left out: its products would be denormal, each of which takes a hundred cycles.
+    q = hn::IfThenZeroElse(hn::Lt(q, hn::Set(d_, 1e-100)), q);
+    V share = hn::Zero(d_);
+    for (std::size_t s = first + length; s-- > first;) {
+      if (batch_.completes[s] != 0) share = hn::Add(share, hn::Mul(q, hn::Load(d_, inverse -= width)));
+      hn::Store(hn::Mul(share, hn::LoadU(d_, powers(batch_.items[s], v))), d_, gain + (s - first) * width);
+    }
+    for (std::size_t o = 0; o + 1 < stride_; ++o) add_gains(r, v, place, o, q, inverse_end);
+    for (std::size_t s = first; s < first + length; ++s) {
       const std::uint32_t item = batch_.items[s];
-      const double* const HWY_RESTRICT x = powers(item, v);
-      const double* const HWY_RESTRICT before = state - slots_;
-      V gain = hn::Mul(hn::Load(d_, adjoint), hn::LoadU(d_, x));
-      for (std::size_t o = 0; o + 1 < stride_; ++o) {
-        const V power = hn::LoadU(d_, x + (o + 1) * lanes_);
-        const std::size_t low = (tops_[o] + 1) * width, top = tops_[o + 1] * width;
-        V lower = hn::Load(d_, adjoint + low), by_power = lower;
-        for (std::size_t j = low; j < top; j += width) {
-          const V upper = hn::Load(d_, adjoint + j + width);
-          by_power = hn::MulAdd(upper, hn::Load(d_, before + j), by_power);
-          hn::Store(hn::MulAdd(power, upper, lower), d_, adjoint + j);
-          lower = upper;
-        }
-        gain = hn::MulAdd(hn::Mul(by_power, power), hn::Set(d_, inverse_of_[static_cast<std::size_t>(batch_.orders[o])]), gain);
-      }
       double* const expected = sums_.expected.data() + item * lanes_ + v * width;
-      hn::StoreU(hn::Add(hn::LoadU(d_, expected), gain), d_, expected);
+      hn::StoreU(hn::Add(hn::LoadU(d_, expected), hn::Load(d_, gain + (s - first) * width)), d_, expected);
       if (const std::uint32_t size = batch_.group_size[s]; size > 0) {
         double* const wins = sums_.wins.data() + item * lanes_ + v * width;
         hn::StoreU(hn::MulAdd(q, hn::Set(d_, inverse_of_[size]), hn::LoadU(d_, wins)), d_, wins);
@@ -230,14 +240,52 @@ class TiePass {
     }
   }
 
+  // What ties of one size add to the derivatives.
+  HWY_INLINE void add_gains(std::size_t r, std::size_t v, std::size_t place, std::size_t o, V q,
+                            const double* HWY_RESTRICT inverse) {
+    const std::size_t width = hn::Lanes(d_), first = batch_.offsets[r], length = length_of(r);
+    const auto t = static_cast<std::size_t>(batch_.orders[o]);
+    if (t > length) return;
+    const V delta = hn::Set(d_, input_.delta[o]), one_over_t = hn::Set(d_, inverse_of_[t]);
+    double* const HWY_RESTRICT adjoint = adjoint_.get();  // of e_j at [(j - 1) * lanes]
+    std::fill_n(adjoint, t * width, 0.0);
+    for (std::size_t count = length; count > 0; --count) {
+      const std::size_t s = first + count - 1;
+      if (batch_.completes[s] != 0) {
+        inverse -= width;
+        if (t <= count) {
+          const V scaled = hn::Mul(hn::Mul(q, hn::Load(d_, inverse)), delta);
+          double* const top = adjoint + (t - 1) * width;
+          hn::Store(hn::Add(hn::Load(d_, top), scaled), d_, top);
+          const V highest = hn::Load(d_, state(place, v, o, count) + (t - 1) * width);
+          sums_.tie_expected[o] += hn::GetLane(hn::SumOfLanes(d_, hn::Mul(scaled, highest)));
+        }
+      }
+      const double* const HWY_RESTRICT before = state(place, v, o, count - 1);
+      const V power = hn::LoadU(d_, powers(batch_.items[s], v) + (o + 1) * lanes_);
+      const std::size_t low = band(t, count, length).low;
+      V by_power = low == 1 ? hn::Load(d_, adjoint) : hn::Zero(d_);
+      const std::size_t begin = std::max<std::size_t>(low, 2) - 1;
+      V lower = hn::Load(d_, adjoint + (begin - 1) * width);
+      for (std::size_t j = begin; j <= std::min(t - 1, count - 1); ++j) {
+        const V upper = hn::Load(d_, adjoint + j * width);
+        by_power = hn::MulAdd(upper, hn::Load(d_, before + (j - 1) * width), by_power);
+        hn::Store(hn::MulAdd(power, upper, lower), d_, adjoint + (j - 1) * width);
+        lower = upper;
+      }
+      double* const to = gain_.get() + (count - 1) * width;
+      hn::Store(hn::MulAdd(hn::Mul(by_power, power), one_over_t, hn::Load(d_, to)), d_, to);
+    }
+  }
+
   D d_;
   const TieBatch& batch_;
   const TieInput& input_;
   TieSums& sums_;
-  std::size_t begin_, end_, lanes_, stride_, width_ = 0, slots_ = 0, vectors_ = 0, depth_ = 0, places_ = 1;
-  std::vector<std::size_t> tops_;   // the slot of e_t, for each order t
+  std::size_t begin_, end_, lanes_, stride_, vectors_ = 0, depth_ = 0, places_ = 1;
+  std::vector<std::size_t> tops_;   // sums of the orders, from 0
   std::vector<double> inverse_of_;  // 1 / size
-  AlignedDoubles states_, inverses_, adjoint_, joint_;
+  AlignedDoubles states_, inverses_, gain_, adjoint_, joint_;
 };
 
 template <class D>
