@@ -21,6 +21,7 @@ import peers
 from measure import Figure, Missing, Program, WrongAnswer, agree, hold
 
 SUSHI, WEST, NASCAR = "preflib/00014-00000001.soc", "preflib/00001-00000002.soi", "classic/nascar2002.soi"
+CATEGORIES = "preflib/00069-00000009.cat"  # 50 items in three categories: ties of all sizes
 # CPU seconds of packages of R that cannot be had from PyPI or Debian, measured beside each other on one machine (bench/peers.R runs them).
 KERNRANK_START, MSMIX_START, BAYESMALLOWS_SWEEPS, PERMALLOWS, PLMIX = 0.44, 0.6, 85.0, {20: 0.14, 100: 1.4}, 0.12
 
@@ -53,6 +54,14 @@ def ties(program):
     ran = program.run("select", path, "-k", "1..6", "--json", "-q")
     hold("ties: four groups are chosen", ran.json()["chosen_k"] == 4)
     yield Figure("500 people, 12 % tied, select 1..6", ran.cpu, "s", 3)
+
+
+def tie_sizes(program):
+    path = os.path.join(program.folder, "categories.toc")
+    program.run("convert", program.shared(CATEGORIES), path, threads=None)
+    ran, model = program.fit(path, "-k", 3)
+    check_ties("tie-sizes", model, path)
+    yield Figure("204 people, 50 items in three categories, fit -k 3", ran.cpu, "s", 10)
 
 
 def tied_battles(program):
@@ -307,7 +316,7 @@ def threads(program):
                          f"{one.clock:.1f} and {two.clock:.1f} s, CPU {one.cpu:.1f} and {two.cpu:.1f} s, load {load:.1f}")
 
 
-LINES = {"ties": ties, "tied-battles": tied_battles, "weighted-battles": weighted_battles, "time-limit": time_limit, "mallows-starts": mallows_starts,
+LINES = {"ties": ties, "tie-sizes": tie_sizes, "tied-battles": tied_battles, "weighted-battles": weighted_battles, "time-limit": time_limit, "mallows-starts": mallows_starts,
          "dpm-sweeps": dpm_sweeps, "dpm-ratio": dpm_ratio, "gmallows-select": gmallows_select, "mallows-items": mallows_items, "sampling-pl": sampling_pl,
          "sampling-mallows": sampling_mallows, "nascar": nascar, "sushi-one": sushi_one, "compare-dpm": compare_dpm, "bootstrap": bootstrap, "evalica": evalica,
          "arena": arena, "consensus": consensus, "reading-wide": reading_wide, "reading-short": reading_short, "threads": threads}

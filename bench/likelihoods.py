@@ -1,4 +1,6 @@
 """Log-likelihoods written out in numpy from their definitions, to check what caucus reports. Slow and plain on purpose."""
+import functools
+
 import numpy as np
 
 
@@ -50,8 +52,11 @@ def stagewise(rows, center, thetas):
 
 
 def davidson_luce(rows, utilities, strengths):
-    """Rankings with ties: a set of d tied items has the weight strengths[d] times the geometric mean of its worths. Rows are lists of tie groups."""
+    """Rankings with ties: a set of d tied items has the weight strengths[d] times the geometric mean of its worths. Rows are lists of tie groups; what
+    they do not list is below."""
     worths, most = np.exp(utilities - np.mean(utilities)), max(strengths)
+
+    @functools.cache
     def sums(left):
         total = 0.0
         for d in range(1, min(most, len(left)) + 1):
@@ -65,11 +70,11 @@ def davidson_luce(rows, utilities, strengths):
         return total
     values = []
     for row in rows:
-        left, total = [item for group in row for item in group], 0.0
+        left, total = tuple(range(len(worths))), 0.0
         for group in row:
             if len(left) > 1:
                 total += np.log(strengths[len(group)]) + np.mean([np.log(worths[item]) for item in group]) - np.log(sums(left))
-            left = [item for item in left if item not in group]
+            left = tuple(item for item in left if item not in group)
         values.append(total)
     return np.array(values)
 

@@ -10,6 +10,7 @@
 #include "caucus/service/model_file.h"
 #include "caucus/service/selection_rule.h"
 #include "harness.h"
+#include "theorem1.h"
 
 namespace {
 
@@ -115,7 +116,8 @@ void simulate(const Settings& settings, Results& results) {
           sample.count = ballots;
           sample.seed = seed + 7;
           sample.length = design.length;
-          const Dataset data = parse_model(mixture(design, groups, seed).dump(), design.name).model->sample(sample).data;
+          const LoadedModel truth = parse_model(mixture(design, groups, seed).dump(), design.name);
+          const Dataset data = drawn_one_by_one(dynamic_cast<const pl_mixture::FittedMixture&>(*truth.model), sample);
           const Selection selection = try_all(data, settings.quick ? 3 : most_simulated, settings.threads);
           results.add(key, seed,
                       {{"design", design.name}, {"groups", groups}, {"ballots", ballots}, {"rows", rows_of(selection.table)}});

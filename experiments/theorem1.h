@@ -10,6 +10,27 @@
 
 namespace caucus::experiments {
 
+// The draws of the results on file: one ranking after the other from its own stream, where `sample` draws many together since.
+inline Dataset drawn_one_by_one(const pl_mixture::FittedMixture& model, const SampleRequest& request) {
+  const pl_mixture::Parameters& at = model.parameters();
+  std::vector<PlackettLuce> groups;
+  for (std::size_t k = 0; k < at.num_components(); ++k)
+    groups.emplace_back(std::vector(at.component(k).begin(), at.component(k).end()));
+  Dataset data;
+  data.items = model.items();
+  data.unranked = model.unranked();
+  RankingSetBuilder builder;
+  std::vector<ItemId> order;
+  std::vector<std::uint8_t> ends;
+  for (std::size_t i = 0; i < request.count; ++i) {
+    RandomStream random(request.seed, Purpose::sample, request.first + i);
+    groups[random.categorical(at.weights)].sample(random, request.length, order, ends);
+    builder.append(order, 1.0, {});
+  }
+  data.rankings = builder.build();
+  return data;
+}
+
 struct Theorem1 {
   PlackettLuceTruth truth;
   pl_mixture::Parameters parameters;  // the same numbers
@@ -24,7 +45,7 @@ inline Theorem1 draw_theorem1(std::size_t num_items, std::size_t num_components,
   at.utilities = truth.utilities;
   std::vector<std::string> items;
   for (std::size_t i = 0; i < num_items; ++i) items.push_back(std::to_string(i + 1));
-  Dataset data = pl_mixture::FittedMixture(items, Unranked::last, at).sample({num_rankings, seed, threads, 0}).data;
+  Dataset data = drawn_one_by_one(pl_mixture::FittedMixture(items, Unranked::last, at), {num_rankings, seed, threads, 0});
   return {truth, at, std::move(data)};
 }
 
