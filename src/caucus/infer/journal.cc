@@ -23,8 +23,9 @@ namespace {
 
 constexpr const char* journal_format = "caucus.journal/1";
 constexpr const char* journal_remedy = "remove it, name another file, or leave --resume out";
-// A result is kept where its room takes less time to fill than the result took: a megabyte a second.
-constexpr double bytes_per_second = 1e6;
+// A result is kept where its room takes less time to fill than the result took: four megabytes a second, so that the shortest runs
+// of small fits, of half a kilobyte and a third of a millisecond, are kept too.
+constexpr double bytes_per_second = 4e6;
 constexpr std::size_t most_waiting = std::size_t{64} << 20;
 
 struct JournalRecord {

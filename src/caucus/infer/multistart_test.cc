@@ -187,6 +187,7 @@ TEST(Regroup, AMoveSeedsAGroupAtACard) {
   RandomStream random(4);
   const std::vector<Regrouping> moves = regrouper.moves(standing, 3, random);
   EXPECT_EQ(moves.size(), 3u * (2u + 4u));
+  EXPECT_EQ(moves.size(), Regrouper::num_moves(3));
   for (const Regrouping& move : moves) {
     ASSERT_EQ(move.labels.size(), all.size());
     for (std::size_t fresh : move.fresh)

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numeric>
+#include <utility>
 
 #include "caucus/data/weights.h"
 
@@ -74,14 +76,15 @@ std::vector<std::uint32_t> Regrouper::around_ballots(std::size_t num_groups, std
 
 void Regrouper::gather(std::size_t ballot, double mass, std::uint32_t label, std::span<std::uint32_t> labels) const {
   const std::vector<double> distance = distances(ballot);
-  std::vector<std::size_t> order(labels.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return distance[i]; });
-  double taken = 0.0;
-  for (std::size_t i : order) {
-    if (taken > 0.0 && taken >= mass) break;
-    labels[i] = label;
-    taken += rankings_.weight(i);
+  // Nearest first, of equals the first; a heap, for mostly few are taken.
+  std::vector<std::size_t> open(labels.size());
+  std::iota(open.begin(), open.end(), std::size_t{0});
+  const auto key = [&](std::size_t i) { return std::pair(distance[i], i); };
+  std::ranges::make_heap(open, std::greater(), key);
+  for (double taken = 0.0; !open.empty() && (!(taken > 0.0) || taken < mass); open.pop_back()) {
+    std::ranges::pop_heap(open, std::greater(), key);
+    labels[open.back()] = label;
+    taken += rankings_.weight(open.back());
   }
 }
 
@@ -110,7 +113,7 @@ std::vector<Regrouping> Regrouper::moves(const Standing& standing, std::size_t n
   std::vector<std::size_t> spared(num);
   std::iota(spared.begin(), spared.end(), std::size_t{0});
   std::ranges::stable_sort(spared, {}, [&](std::size_t k) { return loss[k]; });
-  spared.resize(std::min<std::size_t>(num, 3));
+  spared.resize(std::min(num, most_spared));
 
   const std::vector<double> surprising = surprise(standing.log_probs);
   std::vector<Regrouping> result;
@@ -136,7 +139,7 @@ std::vector<Regrouping> Regrouper::moves(const Standing& standing, std::size_t n
       result.push_back(std::move(move));
     }
     // Around surprising ballots.
-    for (int seed = 0; seed < 4; ++seed) {
+    for (std::size_t seed = 0; seed < seeds_each; ++seed) {
       Regrouping move{others, {gone}};
       gather(draw(surprising, random), any_mass(num, random), static_cast<std::uint32_t>(gone), move.labels);
       result.push_back(std::move(move));

@@ -2,6 +2,7 @@
 // rankings and groups alone, so every family of mixtures can use them.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -30,6 +31,12 @@ struct GroupOf {
   bool second;
   std::size_t group;
 };
+
+// Weights of groups put together from more than one fit.
+inline void to_shares(std::span<double> weights) {
+  const double total = sum(weights);
+  for (double& weight : weights) weight /= total;
+}
 
 // Calls take(i, hits) for each i drawn, with chance proportional to its weight (systematic sampling): what is heavy stays in.
 // total: of all weights.
@@ -64,12 +71,18 @@ class Regrouper {
   // best), and comes back as one half of another group, or around a ballot that occurs far more often than the fit expects: the
   // ballot alone, or with any number of those near it.
   std::vector<Regrouping> moves(const Standing& standing, std::size_t num_groups, RandomStream& random) const;
+  // How many those are, unless stopped.
+  static std::size_t num_moves(std::size_t num_groups) {
+    return num_groups < 2 ? 0 : std::min(num_groups, most_spared) * (num_groups - 1 + seeds_each);
+  }
 
   // Crossing of two fits (Gribel & Vidal 2019): groups of the one are matched with those of the other that have the most rankings
   // in common, and of each two one is drawn.
   std::vector<GroupOf> cross(const Standing& one, const Standing& two, std::size_t num_groups, RandomStream& random) const;
 
  private:
+  static constexpr std::size_t most_spared = 3, seeds_each = 4;
+
   void places(std::size_t ranking, std::span<double> out) const;
   std::vector<double> distances(std::size_t ballot) const;
   // Labels the ballots nearest to one, until they weigh so much: at least the ballot itself.

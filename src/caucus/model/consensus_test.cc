@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
+#include <ctime>
 #include <numeric>
 
 #include "caucus/base/numeric.h"
@@ -116,9 +116,10 @@ TEST(Consensus, SpeedBars) {
   };
   for (const Bar bar : {Bar{50, 0.1}, Bar{20, 0.01}, Bar{20, 0.03}}) {
     const PairMatrix pairs = drawn_pairs(bar.n, bar.theta, 1000, 1);
-    const auto begin = std::chrono::steady_clock::now();
+    // Processor time: what else the machine does must not count.
+    const std::clock_t begin = std::clock();
     const Consensus exact = find_consensus(pairs, ConsensusMethod::exact);
-    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    const double seconds = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
     EXPECT_TRUE(exact.optimal);
     RecordProperty("nodes", static_cast<int>(exact.nodes));
     EXPECT_LT(seconds, 1.0) << bar.n << ' ' << bar.theta;

@@ -320,8 +320,8 @@ TEST(MallowsFit, WarnsOfEqualCentersAndEmptyGroups) {
 
 // Pure noise: the search cannot end in time, and says how far from the best the answer may be.
 TEST(MallowsFit, TimeLimitGivesTheGap) {
-  Parameters noise = random_parameters(60, 1, 1e-9, 3);
-  const Dataset data = drawn(60, 40, noise, false, 4);
+  Parameters noise = random_parameters(150, 1, 1e-9, 3);
+  const Dataset data = drawn(150, 40, noise, false, 4);
   MallowsOptions options;
   options.consensus = ConsensusMethod::exact;
   caucus::Run run;
@@ -330,7 +330,7 @@ TEST(MallowsFit, TimeLimitGivesTheGap) {
   EXPECT_EQ(result.stop_reason, StopReason::time_limit);
   ASSERT_EQ(result.center_gaps.size(), 1u);
   EXPECT_GT(result.center_gaps[0], 0.0);
-  const PairMatrix pairs = pair_matrix(data.rankings, 60);
+  const PairMatrix pairs = pair_matrix(data.rankings, 150);
   EXPECT_LT(result.center_gaps[0], consensus_cost(result.parameters.center[0], pairs));
 }
 

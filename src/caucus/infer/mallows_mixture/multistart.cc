@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <functional>
+#include <memory>
 #include <numeric>
 
+#include "caucus/base/deferred.h"
 #include "caucus/base/parallel.h"
 #include "caucus/data/weights.h"
 #include "caucus/infer/mallows_mixture/fit.h"
@@ -101,7 +104,8 @@ void improve(const Engine& engine, EmResult& best, const EmOptions& options, con
 class Problem {
  public:
   using Solution = EmResult;
-  using Point = Parameters;
+  // Worked out by the attempt: side by side with others, and not at all where a checkpoint has what came of it.
+  using Point = std::function<Parameters()>;
 
   Problem(const RankingSet& rankings, std::size_t num_items, const MallowsMixtureOptions& options, const MakeEngine& make_engine,
           const Run& run, double step_cost)
@@ -147,45 +151,25 @@ class Problem {
                           : engine_->from_labels(starts_->labels(static_cast<std::uint64_t>(number - warm_)), num_components_);
     return num_components_ == 1 ? go_together(*engine_, std::move(from), em_, "em") : go(*engine_, std::move(from), em_, "em");
   }
-  std::vector<Parameters> moves(const Solution& best, int time) const {
-    const Standing standing = standing_of(best);
-    RandomStream random(run_.seed, Purpose::permute, 1 + static_cast<std::uint64_t>(time));
-    std::vector<Parameters> points;
-    for (const Regrouping& move : regrouper_->moves(standing, num_components_, random)) {
-      Parameters fitted = engine_->from_labels(move.labels, num_components_), point = best.parameters;
-      for (std::size_t k : move.fresh) {
-        point.weight[k] = fitted.weight[k];
-        point.center[k] = std::move(fitted.center[k]);
-        point.theta[k] = std::move(fitted.theta[k]);
-      }
-      const double total = sum(point.weight);
-      for (double& weight : point.weight) weight /= total;
-      points.push_back(std::move(point));
-    }
+  std::vector<Point> moves(const Solution& best, int time) const {
+    const auto moves = std::make_shared<Deferred<Moves>>([this, from = best.parameters, time] {
+      RandomStream random(run_.seed, Purpose::permute, 1 + static_cast<std::uint64_t>(time));
+      return Moves{from, regrouper_->moves(standing_of(from), num_components_, random)};
+    });
+    std::vector<Point> points;
+    for (std::size_t m = 0; m < Regrouper::num_moves(num_components_); ++m)
+      points.emplace_back([this, moves, m] { return moved(moves->get(), m); });
     return points;
   }
-  std::vector<Parameters> cross(const Solution& one, const Solution& two, int time) const {
-    const Standing standing_one = standing_of(one), standing_two = standing_of(two);
-    RandomStream random(run_.seed, Purpose::permute, ~static_cast<std::uint64_t>(time));
-    std::vector<Parameters> points;
-    for (int child = 0; child < 2; ++child) {
-      Parameters point;
-      for (const GroupOf& from : regrouper_->cross(standing_one, standing_two, num_components_, random)) {
-        const Parameters& parent = from.second ? two.parameters : one.parameters;
-        point.weight.push_back(parent.weight[from.group]);
-        point.center.push_back(parent.center[from.group]);
-        point.theta.push_back(parent.theta[from.group]);
-      }
-      const double total = sum(point.weight);
-      for (double& weight : point.weight) weight /= total;
-      points.push_back(std::move(point));
-    }
-    return points;
+  std::vector<Point> cross(const Solution& one, const Solution& two, int time) const {
+    const auto children = std::make_shared<Deferred<std::vector<Parameters>>>(
+        [this, one = one.parameters, two = two.parameters, time] { return crossed(one, two, time); });
+    return {[children] { return children->get()[0]; }, [children] { return children->get()[1]; }};
   }
-  Solution attempt(const Parameters& point) const {
+  Solution attempt(const Point& point) const {
     EmOptions brief = em_;
     brief.iterations = std::min(em_.iterations, 4);
-    return go(*engine_, point, brief, "moves");
+    return go(*engine_, point(), brief, "moves");
   }
   Solution attempt(Solution solution) const {
     if (solution.stop_reason == StopReason::converged) return solution;
@@ -218,9 +202,14 @@ class Problem {
   static bool stopped(const Solution& solution) { return mallows_mixture::stopped(solution); }
 
  private:
-  Standing standing_of(const Solution& solution) const {
+  struct Moves {
+    Parameters from;
+    std::vector<Regrouping> list;
+  };
+
+  Standing standing_of(const Parameters& parameters) const {
     Standing standing{std::vector<double>(engine_->num_rankings() * num_components_), {}};
-    engine_->log_joint(solution.parameters, 1, standing.memberships);
+    engine_->log_joint(parameters, 1, standing.memberships);
     for (std::size_t i = 0; i < engine_->num_rankings(); ++i) {
       const auto row = std::span(standing.memberships).subspan(i * num_components_, num_components_);
       const double total = log_sum_exp(row);
@@ -228,6 +217,33 @@ class Problem {
       for (double& value : row) value = std::exp(value - total);
     }
     return standing;
+  }
+  Parameters moved(const Moves& moves, std::size_t number) const {
+    if (number >= moves.list.size()) return moves.from;  // stopped before it was made
+    const Regrouping& move = moves.list[number];
+    Parameters fitted = engine_->from_labels(move.labels, num_components_), start = moves.from;
+    for (std::size_t k : move.fresh) {
+      start.weight[k] = fitted.weight[k];
+      start.center[k] = std::move(fitted.center[k]);
+      start.theta[k] = std::move(fitted.theta[k]);
+    }
+    to_shares(start.weight);
+    return start;
+  }
+  std::vector<Parameters> crossed(const Parameters& one, const Parameters& two, int time) const {
+    const Standing standing_one = standing_of(one), standing_two = standing_of(two);
+    RandomStream random(run_.seed, Purpose::permute, ~static_cast<std::uint64_t>(time));
+    std::vector<Parameters> children(2);
+    for (Parameters& child : children) {
+      for (const GroupOf& from : regrouper_->cross(standing_one, standing_two, num_components_, random)) {
+        const Parameters& parent = from.second ? two : one;
+        child.weight.push_back(parent.weight[from.group]);
+        child.center.push_back(parent.center[from.group]);
+        child.theta.push_back(parent.theta[from.group]);
+      }
+      to_shares(child.weight);
+    }
+    return children;
   }
   Tell tell(const Run& run, std::string_view phase) const {
     return [this, &run, phase](int iteration, double loglik) -> StopReason* {

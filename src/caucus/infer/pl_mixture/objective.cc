@@ -135,13 +135,14 @@ double Objective::stored_numbers(double tie_cost) const {
   return static_cast<double>(tie_batch_->items.size()) * (1.0 + tie_cost * polynomials);
 }
 
-Evaluation Objective::evaluate(const Parameters& parameters, std::vector<double>* posterior) const {
+Evaluation Objective::evaluate(const Parameters& parameters, std::vector<double>* posterior, std::vector<double>* rows) const {
   const bool strict = !by_voter_ && !has_ties();
   if (strict && posterior != nullptr) posterior->resize(data_->rankings.size() * num_components_);
-  Evaluation evaluation = by_voter_              ? evaluate_voters(parameters, posterior)
-                          : has_ties()           ? evaluate_ties(parameters, posterior, nullptr)
-                          : posterior != nullptr ? evaluate_strict(parameters, *posterior, nullptr)
-                                                 : evaluate_strict(parameters, {}, nullptr);
+  const std::span<double> memberships = strict && posterior != nullptr ? std::span<double>(*posterior) : std::span<double>();
+  Evaluation evaluation = by_voter_    ? evaluate_voters(parameters, posterior)
+                          : has_ties() ? evaluate_ties(parameters, posterior, rows)
+                                       : evaluate_strict(parameters, memberships, rows);
+  if (by_voter_ && rows != nullptr) *rows = row_logliks(parameters);
   add_penalty(parameters, evaluation);
   return evaluation;
 }

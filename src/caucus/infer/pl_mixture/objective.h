@@ -76,8 +76,9 @@ class Objective {
   Blocks blocks() const;
   std::span<const std::uint32_t> sources() const;
 
-  // posterior, if given, receives the memberships: K numbers per distinct ranking of the data set.
-  Evaluation evaluate(const Parameters& parameters, std::vector<double>* posterior = nullptr) const;
+  // posterior, if given, receives the memberships: K numbers per distinct ranking of the data set; rows log P of each.
+  Evaluation evaluate(const Parameters& parameters, std::vector<double>* posterior = nullptr,
+                      std::vector<double>* rows = nullptr) const;
   // The same into an array that lies where the rankings do (data/scratch.h): they may be too many for memory. Of the own blocks;
   // memberships_by_place(): of the r-th ranking of a pass, else of distinct ranking sources()[r] of the data set.
   enum class Whose { all, own };

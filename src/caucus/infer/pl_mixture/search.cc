@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <functional>
 #include <memory>
 
+#include "caucus/base/deferred.h"
 #include "caucus/data/weights.h"
 #include "caucus/infer/multistart.h"
 #include "caucus/infer/pl_mixture/start.h"
@@ -98,7 +100,8 @@ Dataset with_broken_ties(const Dataset& data, std::uint64_t seed) {
 class Problem {
  public:
   using Solution = pl_mixture::Solution;
-  using Point = Parameters;
+  // Worked out by the attempt: side by side with others, and not at all where a checkpoint has what came of it.
+  using Point = std::function<Parameters()>;
 
   // `first`: where one more start begins, before all others.
   Problem(const Objective& objective, const Options& options, const Run& run, int restarts, std::optional<Parameters> first)
@@ -134,45 +137,24 @@ class Problem {
                                                : fmt::format("start {} of {}", number + 1, restarts_ + warm_);
     return go(*seen_, first_point(number), passes_of_a_run(), phase);
   }
-  std::vector<Parameters> moves(const Solution& best, int time) const {
-    const Standing standing = standing_of(best);
-    RandomStream random(run_.seed, Purpose::permute, static_cast<std::uint64_t>(time));
-    std::vector<Parameters> points;
-    for (const Regrouping& move : starts_->regrouper().moves(standing, objective_.num_components(), random)) {
-      const Parameters fitted = seen_->has_ties() ? regrouped_start(*seen_, move.labels, best.parameters, standing.memberships)
-                                                  : labelled_start(*seen_, move.labels);
-      Parameters point = best.parameters;
-      point.gamma.clear();  // of other groups
-      for (std::size_t k : move.fresh) {
-        std::ranges::copy(fitted.component(k), point.component(k).begin());
-        if (options_.estimate_weights) point.weights[k] = fitted.weights[k];
-      }
-      const double total = sum(point.weights);
-      for (double& weight : point.weights) weight /= total;
-      points.push_back(std::move(point));
-    }
+  std::vector<Point> moves(const Solution& best, int time) const {
+    const auto moves = std::make_shared<Deferred<Moves>>([this, from = best.parameters, time] {
+      RandomStream random(run_.seed, Purpose::permute, static_cast<std::uint64_t>(time));
+      Standing standing = standing_of(from);
+      auto list = starts_->regrouper().moves(standing, objective_.num_components(), random);
+      return Moves{from, std::move(standing), std::move(list)};
+    });
+    std::vector<Point> points;
+    for (std::size_t m = 0; m < Regrouper::num_moves(objective_.num_components()); ++m)
+      points.emplace_back([this, moves, m] { return moved(moves->get(), m); });
     return points;
   }
-  std::vector<Parameters> cross(const Solution& one, const Solution& two, int time) const {
-    const Standing standing_one = standing_of(one), standing_two = standing_of(two);
-    RandomStream random(run_.seed, Purpose::permute, ~static_cast<std::uint64_t>(time));
-    std::vector<Parameters> points;
-    for (int child = 0; child < 2; ++child) {
-      Parameters point = one.parameters;
-      std::size_t k = 0;
-      for (const GroupOf& from : starts_->regrouper().cross(standing_one, standing_two, objective_.num_components(), random)) {
-        const Parameters& parent = from.second ? two.parameters : one.parameters;
-        std::ranges::copy(parent.component(from.group), point.component(k).begin());
-        if (options_.estimate_weights) point.weights[k] = parent.weights[from.group];
-        ++k;
-      }
-      const double total = sum(point.weights);
-      for (double& weight : point.weights) weight /= total;
-      points.push_back(std::move(point));
-    }
-    return points;
+  std::vector<Point> cross(const Solution& one, const Solution& two, int time) const {
+    const auto children = std::make_shared<Deferred<std::vector<Parameters>>>(
+        [this, one = one.parameters, two = two.parameters, time] { return crossed(one, two, time); });
+    return {[children] { return children->get()[0]; }, [children] { return children->get()[1]; }};
   }
-  Solution attempt(const Parameters& point) { return go(*seen_, point, attempt_passes, "moves"); }
+  Solution attempt(const Point& point) { return go(*seen_, point(), attempt_passes, "moves"); }
   Solution attempt(Solution solution) { return go_on(*seen_, std::move(solution), 2 * attempt_passes, "moves"); }
   Solution finish(Solution solution) { return go_on(*seen_, std::move(solution), passes_of_a_run(), "moves"); }
   // On all rankings.
@@ -201,11 +183,46 @@ class Problem {
   int passes_of_a_run() const {
     return options_.method == Method::em && restarts_ != 1 ? std::min(most_passes, options_.iterations) : options_.iterations;
   }
-  Standing standing_of(const Solution& solution) const {
+  struct Moves {
+    Parameters from;
     Standing standing;
-    seen_->evaluate(solution.parameters, &standing.memberships);
-    standing.log_probs = seen_->row_logliks(solution.parameters);
+    std::vector<Regrouping> list;
+  };
+
+  Standing standing_of(const Parameters& parameters) const {
+    Standing standing;
+    seen_->evaluate(parameters, &standing.memberships, &standing.log_probs);
     return standing;
+  }
+  Parameters moved(const Moves& moves, std::size_t number) const {
+    if (number >= moves.list.size()) return moves.from;  // stopped before it was made
+    const Regrouping& move = moves.list[number];
+    const Parameters fitted = seen_->has_ties() ? regrouped_start(*seen_, move.labels, moves.from, moves.standing.memberships)
+                                                : labelled_start(*seen_, move.labels);
+    Parameters start = moves.from;
+    start.gamma.clear();  // of other groups
+    for (std::size_t k : move.fresh) {
+      std::ranges::copy(fitted.component(k), start.component(k).begin());
+      if (options_.estimate_weights) start.weights[k] = fitted.weights[k];
+    }
+    to_shares(start.weights);
+    return start;
+  }
+  std::vector<Parameters> crossed(const Parameters& one, const Parameters& two, int time) const {
+    const Standing standing_one = standing_of(one), standing_two = standing_of(two);
+    RandomStream random(run_.seed, Purpose::permute, ~static_cast<std::uint64_t>(time));
+    std::vector<Parameters> children(2, one);
+    for (Parameters& child : children) {
+      std::size_t k = 0;
+      for (const GroupOf& from : starts_->regrouper().cross(standing_one, standing_two, objective_.num_components(), random)) {
+        const Parameters& parent = from.second ? two : one;
+        std::ranges::copy(parent.component(from.group), child.component(k).begin());
+        if (options_.estimate_weights) child.weights[k] = parent.weights[from.group];
+        ++k;
+      }
+      to_shares(child.weights);
+    }
+    return children;
   }
   Parameters first_point(int number) {
     if (number >= warm_) return starts_->make(options_.init, static_cast<std::uint64_t>(number - warm_));
