@@ -15,6 +15,11 @@
 
 #include "caucus/infer/pl_mixture/block_pass-inl.h"
 
+// Up to four components do not fill a register of AVX-512: the version for AVX2 does the same, and one of their own takes time to
+// compile.
+#undef CAUCUS_FEW_ON_AVX2
+#define CAUCUS_FEW_ON_AVX2 (HWY_TARGET == HWY_AVX3 && (HWY_TARGETS & HWY_AVX2))
+
 HWY_BEFORE_NAMESPACE();
 namespace caucus::pl_mixture::HWY_NAMESPACE {
 
@@ -52,12 +57,14 @@ void run_with(D d, const Batch& batch, const PassInput& input, std::size_t begin
 
 void RunBlock(const Batch& batch, const PassInput& input, std::size_t begin, std::size_t end, PassSums& sums) {
   switch (padded_components(input.num_components)) {
+#if !CAUCUS_FEW_ON_AVX2
     case 1:
       return run_with<1>(hn::CappedTag<double, 1>(), batch, input, begin, end, sums);
     case 2:
       return run_with<2>(hn::CappedTag<double, 2>(), batch, input, begin, end, sums);
     case 4:
       return run_with<4>(hn::CappedTag<double, 4>(), batch, input, begin, end, sums);
+#endif
     default:
       return run_with<8>(hn::CappedTag<double, 8>(), batch, input, begin, end, sums);
   }
@@ -84,6 +91,10 @@ std::size_t padded_components(std::size_t num_components) {
 }
 
 void run_block(const Batch& batch, const PassInput& input, std::size_t begin, std::size_t end, PassSums& sums) {
+#if HWY_ARCH_X86 && (HWY_TARGETS & HWY_AVX3) && (HWY_TARGETS & HWY_AVX2)
+  if (simd_level() == SimdLevel::avx512 && padded_components(input.num_components) <= 4)
+    return N_AVX2::RunBlock(batch, input, begin, end, sums);
+#endif
   CAUCUS_SIMD(RunBlock)(batch, input, begin, end, sums);
 }
 
