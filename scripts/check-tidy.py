@@ -16,7 +16,8 @@ import sys
 
 TIDY, CLANG = "clang-tidy-16", "clang++-16"
 LAYERS = ["base", "data", "model"]  # those that are clean; the others are looked at when they are named
-EXTRA = ["-Wno-unknown-warning-option", "-Wshadow"]  # unknown: generic warnings of another compiler are its own affair
+# What another compiler is asked for, its warnings and its ways to optimise, is its own affair.
+EXTRA = ["-Wno-unknown-warning-option", "-Wno-ignored-optimization-argument", "-Qunused-arguments", "-Wshadow"]
 NOISE = ("warnings generated", "warning generated", "Suppressed", "Use -header-filter")
 
 source = pathlib.Path(__file__).resolve().parent.parent
