@@ -27,7 +27,7 @@ QUICK = 0.5        # seconds of a test that goes into the first round
 
 
 def table():
-    """(source, [(program, filter)], what, old, new) for every error."""
+    """(source, [(program, filter)], what, old, new) for every error; source: "HEADER via SOURCE" where it is a header."""
     errors, source, programs, what, old = [], "", [], "", ""
     for line in (SOURCE / "tests/mutations/table.txt").read_text(encoding="utf-8").splitlines():
         mark, text = line[:2], line[2:].replace("\\n", "\n")
@@ -57,11 +57,15 @@ class Planter:
         self.build, self.folder, self.links, self.times = build, folder, {}, {}
 
     def compile(self, source, text):
-        path = self.folder / source
+        header, _, unit = source.partition(" via ")
+        path = self.folder / header
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
-        flags = ["-std=c++20", "-O1", "-DNDEBUG", "-fPIC", "-w", f"-I{SOURCE}/src", "-I/usr/include/eigen3"]
-        return subprocess.run(["g++", *flags, "-c", path, "-o", self.folder / "error.o"], capture_output=True, text=True)
+        # The planted copy first: Highway has a source include itself, once for each instruction set.
+        flags = ["-std=c++20", "-O1", "-DNDEBUG", "-fPIC", "-w", f"-I{self.folder}/src", f"-I{SOURCE}/src", "-I/usr/include/eigen3"]
+        done = subprocess.run(["g++", *flags, "-c", SOURCE / unit if unit else path, "-o", self.folder / "error.o"], capture_output=True, text=True)
+        path.unlink()  # others include the header as it is
+        return done
 
     def link(self, program):
         if program not in self.links:
@@ -146,7 +150,7 @@ def main():
         for source, programs, what, old, new in errors:
             if words and not any(word in source or word in what for word in words):
                 continue
-            text = (SOURCE / source).read_text(encoding="utf-8")
+            text = (SOURCE / source.partition(" via ")[0]).read_text(encoding="utf-8")
             changed = planted(text, old, new)
             if changed is None:
                 print(f"DOES NOT APPLY: {source}: {what}")

@@ -159,8 +159,9 @@ std::vector<Contest> find_contests(const std::vector<std::string>& header) {
 HeaderLines find_header_lines(std::vector<std::string>& header, const CsvSample& sample) {
   HeaderLines lines;
   for (std::size_t i = 0; i < std::min<std::size_t>(2, sample.size()); ++i) {
-    const bool imports = std::ranges::any_of(sample[i], [](const std::string& cell) { return cell.starts_with("{\"ImportId\""); });
-    if (!imports) continue;
+    const bool imports = std::ranges::any_of(sample[i], is_import_cell);
+    if (!imports || !std::ranges::all_of(sample[i], [](const std::string& cell) { return cell.empty() || is_import_cell(cell); }))
+      continue;
     lines.count = i + 1;
     lines.labels.resize(header.size());
     if (i == 0) return lines;

@@ -27,6 +27,9 @@ struct Contest {
 };
 std::vector<Contest> find_contests(const std::vector<std::string>& header);
 
+// A cell of the line of a Qualtrics file that says where its columns come from.
+inline bool is_import_cell(std::string_view cell) { return cell.starts_with("{\"ImportId\":") && cell.ends_with('}'); }
+
 // Header lines beneath the first. Qualtrics: the questions, then {"ImportId": ...}. SurveyMonkey: the answers' names beneath a
 // question that stands over the first of them.
 struct HeaderLines {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
 #include <random>
 #include <string>
 #include <vector>
@@ -144,6 +145,26 @@ TEST(Lost, IsSaidInPlainWords) {
 }
 
 TEST(Lost, UnknownExtensionsAreUsageErrors) { EXPECT_THROW(format_dataset(plain(), "x.pdf"), UsageError); }
+
+// The line of a Qualtrics file that tells columns apart has nothing else in it; a ballot for such an item is no header.
+TEST(RoundTrip, ItemsThatLookLikeHeaderLines) {
+  const auto read = [](const std::string& text) {
+    ReadOptions options;
+    options.format = Format::csv_wide;
+    return parse_dataset(text, "x", options);
+  };
+  const Dataset data = read("rank1,rank2\na,b\n\"{\"\"ImportId\"\"35\",b\nb,a\n");
+  EXPECT_EQ(data.rankings.num_rows(), 3u);
+  const Dataset named = read("rank1,rank2\na,b\n\"{\"\"ImportId\"\":\"\"Q1\"\"}\",b\nb,a\n");
+  EXPECT_EQ(named.rankings.num_rows(), 3u);
+  WriteOptions to;
+  to.format = Format::csv_wide;
+  std::vector<std::string> lost;
+  EXPECT_EQ(io_testing::difference(data, read(format_dataset(data, "x", to, &lost))), "");
+  EXPECT_TRUE(lost.empty() || lost == std::vector<std::string>{"the order of the items (it will be that of their names)"});
+  format_dataset(named, "x", to, &lost);
+  EXPECT_TRUE(std::ranges::any_of(lost, [](const std::string& one) { return one.find("part of a header") != std::string::npos; }));
+}
 
 TEST(RoundTrip, CovariatesInCsv) {
   const Dataset data = parse_dataset("age,town,rank1,rank2\n1.5,\"a, b\",x,y\n,\"\",y,\n3,c,x,\n", "x.csv");

@@ -7,6 +7,7 @@
 
 #include "caucus/base/error.h"
 #include "caucus/io/csv.h"
+#include "caucus/io/csv_header.h"
 #include "caucus/io/items.h"
 #include "caucus/io/nobody.h"
 #include "caucus/io/table.h"
@@ -69,10 +70,12 @@ class CsvWriter {
     }
     if (!std::ranges::is_sorted(data_.items, [](const std::string& a, const std::string& b) { return natural_less(a, b); }))
       lost_.emplace_back("the order of the items (it will be that of their names)");
-    for (const std::string& item : data_.items)
+    for (const std::string& item : data_.items) {
       if (names_nobody(item))
         lost_.push_back(
             fmt::format("the item {}, which reads as a cell without an item (read the file with --keep {})", item, item));
+      if (is_import_cell(item)) lost_.push_back(fmt::format("the item {}, which reads as part of a header", show_text(item)));
+    }
   }
 
   // Covariates of which a CSV reader would make something else.

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 #include <tuple>
@@ -100,6 +101,19 @@ TEST(Gibbs, PosteriorMeanIsNearTheMaximumOnSushi) {
   }
   EXPECT_LE(draws.loglik, best.loglik);
   EXPECT_GT(draws.loglik, best.loglik - 5.0);
+}
+
+// Two orders, each cast by many: a group's weight follows its voters, not its distinct rankings.
+TEST(Gibbs, WeightsFollowTheVoters) {
+  Dataset data;
+  data.items = testing::names(4);
+  RankingSetBuilder builder;
+  builder.add(std::vector<ItemId>{0, 1, 2, 3}, 60.0);
+  builder.add(std::vector<ItemId>{3, 2, 1, 0}, 20.0);
+  data.rankings = builder.build();
+  const Result result =
+      fit(data, parse_options<Options>({{"components", "2"}, {"method", "gibbs"}, {"sweeps", "1500"}}), caucus::Run{});
+  EXPECT_NEAR(std::ranges::max(result.parameters.weights), 61.0 / 82.0, 0.03);
 }
 
 TEST(Gibbs, WholeNumberWeightsOnly) {
