@@ -105,12 +105,13 @@ class Multistart {
     for (const Optimum& optimum : optima_) hits += std::abs(optimum.refined - best) <= margin(best) ? optimum.hits : 0;
     return hits;
   }
-  // The surer, the less work is worth while: four ninths of the budget for an optimum found once, a ninth after four times; far
+  // The surer, the less work is worth while: all of the budget for an optimum found once, a quarter after four times; far
   // less where no start ended anywhere else.
   bool enough() const {
     const int hits = hits_of_best();
     const bool unanimous = hits == record_.finished;
-    const double missed = SearchRecord::missed_after(hits), share = std::pow(2.0 * missed, unanimous ? 5.0 : 2.0);
+    const double missed = SearchRecord::missed_after(hits);
+    const double share = unanimous ? std::pow(2.0 * missed, 5.0) : std::min(1.0, std::pow(3.0 * missed, 2.0));
     const double least = plan_.least * std::min(1.0, unanimous ? std::pow(6.0 * missed, 4.0) : 20.0 * missed);
     return work_ >= plan_.budget * (1.0 + plan_.least) * std::max(share, least);
   }
