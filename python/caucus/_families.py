@@ -49,7 +49,7 @@ class PlackettLuceMixture(RankingModel):
     init : {"auto", "spectral", "random", "kmeans", "moments", "tensor", "file"}, default "auto"
         where to start; auto takes spectral, random, k-means and ballots in turn and keeps the best
     init_file : str, default ""
-        with init = file: a model file of this family to start from
+        a model file of this family to start from (init = file)
     restarts : int or "auto", default "auto"
         number of starts; auto: as many as a fixed amount of work allows, fewer where they agree (1 to 100000)
     iterations : int, default 10000

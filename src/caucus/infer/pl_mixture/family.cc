@@ -286,11 +286,16 @@ class PlMixtureFamily : public Family {
     OptionMap plain = values, structure;
     for (const OptionInfo& option : describe_options<StructureOptions>())
       if (auto one = plain.extract(option.name)) structure.insert(std::move(one));
-    const Options options = parse_options<Options>(plain);
+    Options options = parse_options<Options>(plain);
     const auto structured = parse_options<StructureOptions>(structure);
     const MethodInfo& method = methods()[static_cast<std::size_t>(options.method)];
     require_accepted(method.accepts, data, fmt::format("family pl, method {}", method.name));
     std::optional<Parameters> init;
+    if (!options.init_file.empty()) {
+      if (options.init != Init::automatic && options.init != Init::file)
+        throw UsageError(fmt::format("init-file goes with init = file, not with init = {}", name_of(options.init)));
+      options.init = Init::file;
+    }
     if (options.init == Init::file) init = read_init(options.init_file, data, options.components);
     const Result result = pl_mixture::fit(data, options, run, init, structured);
 

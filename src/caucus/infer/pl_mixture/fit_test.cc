@@ -514,39 +514,6 @@ TEST(Trouble, InfiniteItemsAreFlaggedAndNamed) {
   EXPECT_EQ(fit(from_orders(2, {{0, 1}, {1, 0}}), Options{}, caucus::Run{}).strength, 0.0);
 }
 
-TEST(Family, RefusesByNameAndLoadsAHandWrittenModel) {
-  const auto family = make_pl_mixture_family();
-  const Dataset tied = testing::draw(testing::random_parameters(1, 5, 3), 50, Kind::ties, 3);
-  try {
-    family->fit(tied, {{"method", "em-lsr"}}, caucus::Run{});
-    FAIL();
-  } catch (const DataError& error) {
-    EXPECT_NE(std::string(error.what()).find("em-lsr"), std::string::npos);
-    EXPECT_NE(std::string(error.what()).find("ties"), std::string::npos);
-  }
-  const ModelDocument written = ModelDocument::parse(R"({"schema":"caucus.model/1","family":"pl","items":["a","b"],"components":)"
-                                                     R"([{"weight":0.25,"utilities":[1,0]},{"weight":0.75,"utilities":[0,0]}]})",
-                                                     "test");
-  const auto model = family->load(written.record());
-  Dataset data = from_orders(2, {{0, 1}});
-  data.items = {"a", "b"};
-  EXPECT_NEAR(log_probs(*model, data, 1)[0], std::log(0.25 / (1.0 + std::exp(-1.0)) + 0.375), 1e-12);
-  EXPECT_THROW(model->check(tied), DataError);
-  EXPECT_EQ(model->sample({1000, 1, 1, 0}).data.rankings.total_weight(), 1000.0);
-  const caucus::Run run;
-  const FitOutcome outcome = family->fit(tied, {}, run);
-  EXPECT_EQ(outcome.summary.num_parameters, 4 + 2);
-  const ModelDocument file = ModelDocument::parse(model_text(*outcome.model), "test");
-  const auto again = family->load(file.record());
-  const auto before = log_probs(*outcome.model, tied, 1), after = log_probs(*again, tied, 1);
-  double total = 0.0;
-  for (std::size_t i = 0; i < before.size(); ++i) {
-    EXPECT_NEAR(before[i], after[i], 1e-12);
-    total += tied.rankings.weight(i) * before[i];
-  }
-  EXPECT_NEAR(total, outcome.summary.loglik, 1e-8 * std::abs(total));
-}
-
 TEST(Fit, SameBitsOnAnyNumberOfThreads) {
   const Dataset data = testing::draw(testing::random_parameters(3, 8, 71), 12000, Kind::top, 13);
   for (const char* method : {"em", "gibbs", "em-slsr"}) {

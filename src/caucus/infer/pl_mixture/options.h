@@ -73,7 +73,7 @@ struct Options {
         field("components", &O::components, 1, 1000, "number of groups"),
         field("method", &O::method, "how to fit"),
         field("init", &O::init, "where to start; auto takes spectral, random, k-means and ballots in turn and keeps the best"),
-        field("init-file", &O::init_file, "with init = file: a model file of this family to start from"),
+        field("init-file", &O::init_file, "a model file of this family to start from (init = file)"),
         field("restarts", &O::restarts, 1, 100000,
               "number of starts; auto: as many as a fixed amount of work allows, fewer where they agree"),
         field("iterations", &O::iterations, 1, 1e9, "most passes over the data per start"),
