@@ -107,6 +107,18 @@ void set_voters(Dataset& data, std::vector<std::uint32_t> of_row, std::vector<st
   voters.shared_ = voters.of_row.size() > voters.size();
 }
 
+bool has_weights_of_voters(const Dataset& data, std::string_view name) {
+  const auto column = std::ranges::find(data.covariates, name, &Column::name);
+  if (column == data.covariates.end()) return true;
+  std::unordered_map<std::string, double> weights;
+  const RankingSet& rankings = data.rankings;
+  for (std::size_t row = 0; row < rankings.num_rows(); ++row) {
+    const double weight = rankings.row_weight(row);
+    if (weights.try_emplace(cell_text(*column, row), weight).first->second != weight) return false;
+  }
+  return true;
+}
+
 void collect_voters(Dataset& data, std::string_view name) {
   const auto column = std::ranges::find(data.covariates, name, &Column::name);
   if (column == data.covariates.end()) {

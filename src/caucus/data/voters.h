@@ -51,6 +51,8 @@ struct Voters {
 // Takes the voters from the covariate of that name, which stays where it is. Throws UsageError where there is none, DataError where
 // a row names nobody or the weights of a voter's rows differ.
 void collect_voters(Dataset& data, std::string_view column);
+// Whether all rows of a voter have one weight.
+bool has_weights_of_voters(const Dataset& data, std::string_view column);
 // Every row is a voter: for covariates of voters who cast one ranking each.
 void make_rows_voters(Dataset& data);
 // Voters by number: of_row has one for each row of the rankings, the others one value per voter.

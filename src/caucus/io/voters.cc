@@ -99,6 +99,12 @@ void add_voters(Dataset& data, const ReadOptions& options) {
             fmt::format("some rankings have no {}: every ranking counts as a voter of its own", show_text(column)));
         column.clear();
       }
+  // Nor is one whose rankings differ in weight: counts of outcomes, say.
+  if (options.voter.empty() && there && !column.empty() && !has_weights_of_voters(data, column)) {
+    data.warnings.push_back(
+        fmt::format("rankings of the same {} differ in weight: every ranking counts as a voter of its own", show_text(column)));
+    column.clear();
+  }
   if (!column.empty())
     collect_voters(data, column);
   else if (options.rows_are_voters)

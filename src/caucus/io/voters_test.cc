@@ -78,6 +78,21 @@ TEST(VotersInFiles, JsonLinesSayWhoThemselves) {
   EXPECT_EQ(digest(again), digest(data));
 }
 
+// Counts of outcomes with a column that names who compared, written as JSON lines, where the column's name says so: they come back.
+TEST(VotersInFiles, CountsOfOutcomesComeBackFromJsonLines) {
+  const Dataset counts = parse_dataset("model_a,model_b,win_a,win_b,tie,voter\nx,y,10,3,2,1\n", "c.csv");
+  ASSERT_FALSE(counts.voters.given());
+  WriteOptions to;
+  to.format = Format::jsonl;
+  const std::string text = format_dataset(counts, "c.jsonl", to);
+  const Dataset back = parse_dataset(text, "c.jsonl");
+  EXPECT_FALSE(back.voters.given());
+  EXPECT_EQ(back.rankings.total_weight(), 15.0);
+  ASSERT_EQ(back.warnings.size(), 1u);
+  EXPECT_NE(back.warnings[0].find("differ in weight"), std::string::npos) << back.warnings[0];
+  EXPECT_THROW(read_with(text, "c.jsonl", "voter"), DataError);
+}
+
 TEST(VotersInFiles, WithoutVotersNothingIsKept) {
   const Dataset data = parse_dataset("judge,rank1,rank2\nann,a,b\nann,b,a\n", "w.csv");
   EXPECT_FALSE(data.voters.given());
