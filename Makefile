@@ -85,7 +85,7 @@ reproduce:
 hunt: build
 	@python3 experiments/search.py hunt $(HUNT)
 
-# Ten minutes per parser unless FUZZ_SECONDS says otherwise.
+# Ten minutes per parser unless FUZZ_SECONDS says otherwise. 'scripts/fuzz.sh keep' afterwards keeps what was learnt in tests/fuzz/corpus.
 FUZZ_SECONDS ?= 600
 fuzz:
 	@scripts/install-deps.sh test

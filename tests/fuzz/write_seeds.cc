@@ -13,7 +13,7 @@ int main(int argc, char** argv) {
   const std::filesystem::path folder = argv[1];
   std::size_t number = 0;
   for (const caucus::fuzz::Seed& seed : caucus::fuzz::seeds()) {
-    for (const std::string target : {std::string(caucus::name_of(seed.format)), std::string("auto"), std::string("table")}) {
+    for (const std::string& target : {std::string(caucus::name_of(seed.format)), std::string("auto"), std::string("table")}) {
       std::filesystem::create_directories(folder / target);
       caucus::write_file((folder / target / std::to_string(number)).string(), seed.text);
     }
