@@ -110,9 +110,12 @@ void set_voters(Dataset& data, std::vector<std::uint32_t> of_row, std::vector<st
 bool has_weights_of_voters(const Dataset& data, std::string_view name) {
   const auto column = std::ranges::find(data.covariates, name, &Column::name);
   if (column == data.covariates.end()) return true;
-  std::unordered_map<std::string, double> weights;
   const RankingSet& rankings = data.rankings;
-  for (std::size_t row = 0; row < rankings.num_rows(); ++row) {
+  std::size_t row = 1;
+  while (row < rankings.num_rows() && rankings.row_weight(row) == rankings.row_weight(0)) ++row;
+  if (row >= rankings.num_rows()) return true;  // all rows have one weight: no name needs to be read
+  std::unordered_map<std::string, double> weights;
+  for (row = 0; row < rankings.num_rows(); ++row) {
     const double weight = rankings.row_weight(row);
     if (weights.try_emplace(cell_text(*column, row), weight).first->second != weight) return false;
   }
